@@ -17,13 +17,12 @@ import (
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/format"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
 var conformanceFlags = []flagDef{
-	{"driver", "", spec.GroupWhat, "NAME", "", false, "the driver that is tested, as in 'exec:python3 example.py'"},
-	{"lock", "", spec.GroupWhat, "LIST", "", false, "its lock designs (default: all)"},
+	{"driver", "", "What runs", "NAME", "", false, "the driver that is tested, as in 'exec:python3 example.py'"},
+	{"lock", "", "What runs", "LIST", "", false, "its lock designs (default: all)"},
 	{"addr", "", groupServer, "URL", "", false, "its server, if lockbench is not to start one"},
 }
 

@@ -84,9 +84,9 @@ var measuringFlags = func() (defs []flagDef) {
 }()
 
 var (
-	workloadFlag = flagDef{"workload", "", spec.GroupLoad, "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list)\n(flags and variables override it)"}
-	trialsFlag   = flagDef{"trials", "", spec.GroupTrial, "N", "1", false, "trials of each cell, interleaved with the other cells"}
-	seedFlag     = flagDef{"seed", "", spec.GroupTrial, "N", "1", false, "seed of every random choice"}
+	workloadFlag = flagDef{"workload", "", "The load", "FILE|PRESET", "", false, "settings from a YAML file or a preset (lockbench list)\n(flags and variables override it)"}
+	trialsFlag   = flagDef{"trials", "", "Trials", "N", "1", false, "trials of each cell, interleaved with the other cells"}
+	seedFlag     = flagDef{"seed", "", "Trials", "N", "1", false, "seed of every random choice"}
 )
 
 // serverFlags say which server of the user's it meets, and how to log in there.

@@ -18,7 +18,7 @@ type Keys struct {
 	Exponent float64 // of KeysZipf
 	Share    float64 // of KeysHot: of the traffic
 	Hot      int     // of KeysHot: the keys that it goes to
-	text     string  // in one spelling; that of an old record may be a mix, or a part of the keys, and nothing else reads it
+	text     string  // in one spelling; of an old record it may be a mix, or a part of the keys
 }
 
 const KeysZipf, KeysHot, KeysSequential, KeysOwn = "zipf", "hot", "sequential", "own"

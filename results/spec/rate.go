@@ -26,8 +26,8 @@ const (
 	Poisson  = "poisson"  // independent of one another: exponential distances
 )
 
-// The bounds of a rate, in arrivals a second: over the highest the harness alone has no time for it, so that it is a slip; the
-// lowest is one in a quarter of an hour.
+// The bounds of a rate, in arrivals a second: over the highest the harness alone has no time for it, so that it is a
+// slip; the lowest is one in a quarter of an hour.
 const (
 	MaxRate = 10e6
 	MinRate = 0.001
@@ -52,8 +52,8 @@ func ParseRate(text string) (r Rate, err error) {
 	return r, nil
 }
 
-// parseNumber reads arrivals a second; 0 is none that are possible. The unit becomes an exponent, so that 0.57k is 570 and
-// not the float beside it.
+// parseNumber reads arrivals a second; 0 is none that are possible. The unit becomes an exponent, so that 0.57k is
+// 570 and not the float beside it.
 func parseNumber(text string) float64 {
 	perSecond, err := strconv.ParseFloat(strings.NewReplacer("k", "e3", "M", "e6").Replace(text), 64)
 	if err != nil || !(MinRate <= perSecond && perSecond <= MaxRate) {
@@ -84,7 +84,8 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	if len(parts) != 4 || parts[0] != "steps" && parts[0] != "ladder" {
 		return unread(r.Set(string(text)), "rate "+rateForms)
 	}
-	if *r = (Rate{from: parseNumber(parts[1]), to: parseNumber(parts[2]), written: string(text)}); r.from == 0 || r.to == 0 {
+	*r = Rate{from: parseNumber(parts[1]), to: parseNumber(parts[2]), written: string(text)}
+	if r.from == 0 || r.to == 0 {
 		return errors.New("rate " + rateForms)
 	}
 	return nil
@@ -116,8 +117,8 @@ func (r Rate) Ramp() time.Duration { return r.over }
 // First returns the rate before the measured window opens, and of a ramp until then, in arrivals a second.
 func (r Rate) First() float64 { return r.from }
 
-// At returns what a constant rate or a ramp has reached when the measured window has been open for that long, in arrivals a
-// second.
+// At returns what a constant rate or a ramp has reached when the measured window has been open for that long, in
+// arrivals a second.
 func (r Rate) At(since time.Duration) float64 {
 	if since >= r.over {
 		return r.to
@@ -125,8 +126,8 @@ func (r Rate) At(since time.Duration) float64 {
 	return r.from + (r.to-r.from)*since.Seconds()/r.over.Seconds()
 }
 
-// Mean returns the mean rate over a measured window of that length, in arrivals a second; of one without an end (0) it is
-// the rate that stays.
+// Mean returns the mean rate over a measured window of that length, in arrivals a second; of one without an end (0)
+// it is the rate that stays.
 func (r Rate) Mean(window time.Duration) float64 {
 	switch {
 	case r.written != "":

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Text returns the value in p as it is typed, and "" if p does not set it. For a setting of classes it reads only l, the load
-// of p or of one of its classes.
+// Text returns the value in p as it is typed, and "" if p does not set it. For a setting of classes it reads only l,
+// the load of p or of one of its classes.
 func (s Setting) Text(p *Plan, l *Load) string { return s.at(p, l).String() }
 
-// Typed returns the value as it is typed, the default included, and "" if nothing reads the setting. It reads p and l as Text
-// does.
+// Typed returns the value as it is typed, the default included, and "" if nothing reads the setting. It reads p and l
+// as Text does.
 func (s Setting) Typed(p *Plan, l *Load) string {
 	if text := s.Text(p, l); text != "" {
 		return text
@@ -26,11 +26,12 @@ func (s Setting) Typed(p *Plan, l *Load) string {
 // Type returns what stands for the value in the help, and "" for a switch.
 func (s Setting) Type() string { return s.at(&Plan{}, &Load{}).Type() }
 
-// Set reads what was typed into p; for a setting of classes into its load. The error says what would be right, without the
-// setting's name. A file of times is not read: its mean is 0.
+// Set reads what was typed into p; for a setting of classes into its load. The error says what would be right,
+// without the setting's name. A file of times is not read: its mean is 0.
 func (s Setting) Set(p *Plan, text string) error { return s.at(p, &p.Load).Set(text) }
 
-// Clear sets the value in p to zero; for a setting of classes it changes only l, the load of p or of one of its classes.
+// Clear sets the value in p to zero; for a setting of classes it changes only l, the load of p or of one of its
+// classes.
 func (s Setting) Clear(p *Plan, l *Load) {
 	for _, f := range fields(s.at(p, l)) {
 		f.SetZero()
@@ -57,8 +58,8 @@ func fields(v Value) (list []reflect.Value) {
 	return list
 }
 
-// Reads reports whether p reads the setting, for a load that is its own or one of its classes'. In a plan that does not the
-// value is cleared, and to ask for it in a run of which no plan reads it is a mistake.
+// Reads reports whether p reads the setting, for a load that is its own or one of its classes'. In a plan that does
+// not the value is cleared, and to ask for it in a run of which no plan reads it is a mistake.
 func (s Setting) Reads(p *Plan, l *Load) bool { return s.reads == nil || s.reads(p, l) }
 
 // ReadBy reports whether any load of p reads the setting.
@@ -79,13 +80,9 @@ type FieldError struct {
 }
 
 func (e *FieldError) Error() string {
-	value := e.Value
-	if value == "" {
-		value = `""`
-	}
-	text := fmt.Sprintf("-%s %s: %s", e.Field, value, e.Problem)
+	text := fmt.Sprintf("-%s %s: %s", e.Field, cmp.Or(e.Value, `""`), e.Problem)
 	if e.Class != "" {
-		text = "class " + e.Class + ": " + text
+		return "class " + e.Class + ": " + text
 	}
 	return text
 }
@@ -96,8 +93,8 @@ func Unknown(field, name string, known []string) error {
 		Problem: fmt.Sprintf("unknown %s %q; there are %s", field, name, strings.Join(known, ", "))}
 }
 
-// Check returns a *FieldError if the value in p, or in the load l of one of its classes, is none of the choices or out of
-// bounds. A value may be nothing if it is that by default, and a choice always.
+// Check returns a *FieldError if the value in p, or in the load l of one of its classes, is none of the choices or
+// out of bounds. A value may be nothing if it is that by default, and a choice always.
 func (s Setting) Check(p *Plan, l *Load) error {
 	text := s.Typed(p, l)
 	name, _, _ := strings.Cut(text, ":")
@@ -105,13 +102,10 @@ func (s Setting) Check(p *Plan, l *Load) error {
 		return Unknown(s.Name, name, s.Choices)
 	}
 	n := amount(s.at(p, l))
-	text = cmp.Or(text, map[string]string{"TIME": "0s"}[s.Type()], "0")
-	switch {
-	case s.Least == "" || n == 0 && s.Default == s.Zero || s.bound(s.Least) <= n && (s.Most == "" || n <= s.bound(s.Most)):
+	if s.Least == "" || n == 0 && s.Default == s.Zero || s.bound(s.Least) <= n && n <= s.bound(s.Most) {
 		return nil
-	case s.Most == "":
-		return &FieldError{Field: s.Name, Value: text, Problem: "must be " + s.Least + " or more"}
 	}
+	text = cmp.Or(text, map[string]string{"TIME": "0s"}[s.Type()], "0")
 	return &FieldError{Field: s.Name, Value: text, Problem: "must be " + s.Least + " to " + s.Most}
 }
 

@@ -4,10 +4,11 @@ package spec
 
 import (
 	"slices"
+	"strings"
 )
 
-// Setting is one setting of a plan. Flags, variables, workload files and their schema, completion, comparisons and exports
-// call it by its name and read it from this table.
+// Setting is one setting of a plan. Flags, variables, workload files and their schema, completion, comparisons and
+// exports call it by its name and read it from this table.
 type Setting struct {
 	Name    string
 	Group   string // heading in the help; a topic of the help has all of a heading
@@ -24,7 +25,7 @@ type Setting struct {
 	Implies  []string // settings whose values mean nothing between plans that differ in this one
 
 	Choices     []string // the names that it takes, if they are always the same; some take times as well, as in poll:5ms
-	Least, Most string   // the bounds of a number or a time, as they are typed; "" is none
+	Least, Most string   // the bounds of a number or a time, as they are typed
 
 	// Of a setting that not every plan reads: what an error says where nothing does, and the flags that decide it.
 	Unread  string
@@ -35,201 +36,183 @@ type Setting struct {
 	at func(p *Plan, l *Load) Value
 }
 
-// The headings in the help.
-const (
-	GroupWhat       = "What runs"
-	GroupWaiting    = "Waiting"
-	GroupServers    = "Several servers"
-	GroupDurability = "Durability"
-	GroupLoad       = "The load"
-	GroupLease      = "The lease"
-	GroupTrial      = "Trials"
-	GroupClient     = "Client library"
-)
-
-// Groups are the headings of all settings in the order of the help and of command lines.
+// Groups are the headings of all settings in the order of the help.
 var Groups = []string{
-	GroupWhat, GroupWaiting, GroupServers, GroupDurability, GroupLoad, GroupLease, GroupTrial, GroupClient,
+	"What runs", "Waiting", "Several servers", "Durability", "The load", "The lease", "Trials", "Client library",
 }
 
-// Settings are all settings in the order in which they are read and lists turn, the first one slowest. The seed, the command
-// line, the workload's name and the kind of server are none: they do not change what is asked.
+// Settings are all settings in the order in which they are read and lists turn, the first one slowest. The seed, the
+// command line, the workload's name and the kind of server are none: they do not change what is asked.
 var Settings = []Setting{
-	{Name: "driver", Group: GroupWhat, Default: "rueidis", Axis: true, Speaks: true,
+	{Name: "driver", Group: "What runs", Default: "rueidis", Axis: true, Speaks: true,
 		Usage: "client library or service; see lockbench list (default rueidis);\n" +
 			"redsync@redlock has a topology of its own in place of -topology",
 		at: func(p *Plan, _ *Load) Value { return (*name)(&p.Driver) }},
-	{Name: "lock", Group: GroupWhat, Axis: true, Speaks: true,
+	{Name: "lock", Group: "What runs", Axis: true, Speaks: true,
 		Usage: "lock design (default: the driver's first, set-nx for Redis)",
 		at:    func(p *Plan, _ *Load) Value { return (*name)(&p.Lock) }},
-	{Name: "wait", Group: GroupWaiting, Default: "auto", Axis: true,
-		Implies: []string{"handover"}, Choices: []string{"auto", "none", "poll", "backoff", "pubsub", "queue", "block", "native"},
-		Usage: "how a client waits for a lock that is taken\n" +
-			"(poll:10ms, backoff:1ms:100ms: the bounds of its first and longest pause;\n" +
-			"default auto: native if the design has a way of its own, else backoff)",
+	{Name: "wait", Group: "Waiting", Default: "auto", Axis: true,
+		Implies: []string{"handover"},
+		Choices: []string{"auto", "none", "poll", "backoff", "pubsub", "queue", "block", "native"},
+		Usage: "how a client waits for a lock that is taken\n(auto: native if the design has a way of its own, " +
+			"else backoff; poll:10ms; backoff:1ms:100ms: its first and longest pause)",
 		at: func(p *Plan, _ *Load) Value { return way{&p.Wait, &p.Poll, &p.BackoffMin, &p.BackoffMax} }},
-	{Name: "topology", Group: GroupServers, Default: "single", Zero: "single", Axis: true, Speaks: true,
-		Implies: []string{"nodes", "replicas", "acks", "node-timeout"}, Choices: []string{"single", "redlock", "replicated", "sentinel", "cluster", "ensemble"},
-		Usage: "one server, or several that form one service\n" +
-			"(redlock, replicated, sentinel, cluster: Redis; ensemble: ZooKeeper, etcd)",
-		at: func(p *Plan, _ *Load) Value { return (*name)(&p.Topology) }},
-	{Name: "nodes", Group: GroupServers, Default: "0", Axis: true,
-		Least: "0", Most: "64", Depends: []string{"topology"}, Unread: "only -topology redlock, cluster and ensemble reads it",
-		reads: inTopology("redlock", "cluster", "ensemble"),
-		Usage: "servers of -topology redlock (default 5; an even number\n" +
-			"tolerates no more failures than the odd one below it) and ensemble (1 or 3, default 3), primaries of " +
-			"-topology cluster (default 3)",
-		at: func(p *Plan, _ *Load) Value { return (*number)(&p.Nodes) }},
-	{Name: "replicas", Group: GroupServers, Default: "0", Axis: true,
-		Least: "0", Most: "64", Depends: []string{"topology"}, Unread: "only -topology replicated and sentinel reads it",
-		reads: inTopology("replicated", "sentinel"),
-		Usage: "replicas of the primary of -topology replicated (default: as\n" +
-			"many as -acks) and sentinel (default 1)",
-		at: func(p *Plan, _ *Load) Value { return (*number)(&p.Replicas) }},
-	{Name: "acks", Group: GroupServers, Default: "1", Axis: true,
-		Least: "1", Most: "64", Depends: []string{"topology"}, Unread: "only -topology replicated reads it",
-		reads: inTopology("replicated"),
+	{Name: "topology", Group: "Several servers", Default: "single", Zero: "single", Axis: true, Speaks: true,
+		Implies: []string{"nodes", "replicas", "acks", "node-timeout"},
+		Choices: []string{"single", "redlock", "replicated", "sentinel", "cluster", "ensemble"},
+		Usage:   "one server, or several that form one service\n(ensemble: ZooKeeper, etcd; the others: Redis)",
+		at:      func(p *Plan, _ *Load) Value { return (*name)(&p.Topology) }},
+	inTopology([]string{"redlock", "cluster", "ensemble"}, Setting{
+		Name: "nodes", Group: "Several servers", Default: "0", Axis: true, Least: "0", Most: "64",
+		Usage: "servers of -topology redlock (default 5) and ensemble (1 or 3, default 3),\nprimaries of cluster (default 3)",
+		at:    func(p *Plan, _ *Load) Value { return (*number)(&p.Nodes) },
+	}),
+	inTopology([]string{"replicated", "sentinel"}, Setting{
+		Name: "replicas", Group: "Several servers", Default: "0", Axis: true, Least: "0", Most: "64",
+		Usage: "replicas of the primary of -topology replicated (default: as\nmany as -acks) and sentinel (default 1)",
+		at:    func(p *Plan, _ *Load) Value { return (*number)(&p.Replicas) },
+	}),
+	inTopology([]string{"replicated"}, Setting{
+		Name: "acks", Group: "Several servers", Default: "1", Axis: true, Least: "1", Most: "64",
 		Usage: "replicas that have to acknowledge an acquisition\n(-topology replicated)",
-		at:    func(p *Plan, _ *Load) Value { return (*number)(&p.Acks) }},
-	{Name: "node-timeout", Group: GroupServers, Default: "50ms", Axis: true, Constant: true,
-		Least: "1us", Most: "24h", Depends: []string{"topology"}, Unread: "only -topology redlock and replicated reads it",
-		reads: inTopology("redlock", "replicated"),
+		at:    func(p *Plan, _ *Load) Value { return (*number)(&p.Acks) },
+	}),
+	inTopology([]string{"redlock", "replicated"}, Setting{
+		Name: "node-timeout", Group: "Several servers", Default: "50ms", Axis: true, Constant: true,
+		Least: "1us", Most: "24h",
 		Usage: "how long one node of redlock may take, or the replicas'\nacknowledgement",
-		at:    func(p *Plan, _ *Load) Value { return (*period)(&p.NodeTimeout) }},
-	{Name: "durability", Group: GroupDurability, Default: "relaxed", Axis: true, Speaks: true,
+		at:    func(p *Plan, _ *Load) Value { return (*period)(&p.NodeTimeout) },
+	}),
+	{Name: "durability", Group: "Durability", Default: "relaxed", Axis: true, Speaks: true,
 		Choices: []string{"relaxed", "strict"}, Depends: []string{"driver", "addr"},
 		Unread: "only servers that lockbench starts are set up by it, and this run has none",
 		reads:  func(p *Plan, _ *Load) bool { return p.Server == "private" },
-		Usage: "disk durability of servers that lockbench starts: relaxed, the\n" +
-			"least that can be set, or strict, on disk before it answers (default relaxed)",
-		at: func(p *Plan, _ *Load) Value { return (*name)(&p.Durability) }},
-	{Name: "release", Group: GroupWhat, Default: "default", Zero: "default", Axis: true,
+		Usage:  "durability of servers that lockbench starts: relaxed, or\nstrict: on disk before it answers",
+		at:     func(p *Plan, _ *Load) Value { return (*name)(&p.Durability) }},
+	{Name: "release", Group: "What runs", Default: "default", Zero: "default", Axis: true,
 		Choices: []string{"default", "lua", "delifeq", "delex"},
 		Usage:   "how set-nx and its variants compare and delete: lua, delifeq\nor delex (default: lua)",
 		at:      func(p *Plan, _ *Load) Value { return (*name)(&p.Release) }},
-	{Name: "renew", Group: GroupLease, Default: "off", Zero: "off", Axis: true,
+	{Name: "renew", Group: "The lease", Default: "off", Zero: "off", Axis: true,
 		Usage: "renew the lease every third of the TTL for as long as the lock is\nheld (-renew=off,on: compare)",
 		at:    func(p *Plan, _ *Load) Value { return (*onOff)(&p.Renew) }},
-	{Name: "reentry", Group: GroupWhat, Default: "1", Zero: "1", Axis: true, Least: "1", Most: "1000",
-		Usage: "acquisitions of a lock by its holder, and releases, before it is\n" +
-			"free again; for re-entrant designs",
-		at: func(p *Plan, _ *Load) Value { return (*fromOne)(&p.Reentry) }},
-	{Name: "clients", Group: GroupLoad, Default: "64", Zero: "0", Axis: true, Class: true, Least: "1", Most: "1000000",
+	{Name: "reentry", Group: "What runs", Default: "1", Zero: "1", Axis: true, Least: "1", Most: "1000",
+		Usage: "acquisitions of a lock by its holder before it is free again\n(re-entrant designs)",
+		at:    func(p *Plan, _ *Load) Value { return (*fromOne)(&p.Reentry) }},
+	{Name: "clients", Group: "The load", Default: "64", Zero: "0", Axis: true, Class: true, Least: "1", Most: "1000000",
 		Usage: "clients that compete\n(each asks again after its release, unless -rate or -burst is given)",
 		at:    func(_ *Plan, l *Load) Value { return (*number)(&l.Clients) }},
-	{Name: "keys", Group: GroupLoad, Default: "1", Zero: "0", Axis: true, Least: "1", Most: "10000000",
+	{Name: "keys", Group: "The load", Default: "1", Zero: "0", Axis: true, Least: "1", Most: "10000000",
 		Usage: "locks that they compete for", at: func(p *Plan, _ *Load) Value { return (*number)(&p.Keys) }},
-	{Name: "key-dist", Group: GroupLoad, Default: "uniform", Zero: "uniform", Axis: true, Class: true,
+	{Name: "key-dist", Group: "The load", Default: "uniform", Zero: "uniform", Axis: true, Class: true,
 		Usage: "which of them: uniform, zipf:1.1, hot:80%:10 (of the traffic, keys),\n" +
 			"sequential (each client all in turn), own (a key for each client) (default uniform)",
 		at: func(_ *Plan, l *Load) Value { return &l.KeyDist }},
-	{Name: "hold", Group: GroupLoad, Default: "0s", Zero: "0s", Axis: true, Class: true, Least: "0s", Most: "24h",
+	{Name: "hold", Group: "The load", Default: "0s", Zero: "0s", Axis: true, Class: true, Least: "0s", Most: "24h",
 		Usage: "how long a lock is held: 5ms, exp:5ms (mean),\n" +
 			"lognormal:5ms:50ms (median, p99), uniform:1ms:9ms, file:PATH (milliseconds)",
 		at: func(_ *Plan, l *Load) Value { return times{&l.Hold, &l.HoldDist} }},
-	{Name: "think", Group: GroupLoad, Default: "0s", Zero: "0s", Axis: true, Class: true, Least: "0s", Most: "24h",
+	{Name: "think", Group: "The load", Default: "0s", Zero: "0s", Axis: true, Class: true, Least: "0s", Most: "24h",
 		Usage: "pause of a client between two locks, written like -hold",
 		at:    func(_ *Plan, l *Load) Value { return times{&l.Think, &l.ThinkDist} }},
-	{Name: "ttl", Group: GroupLease, Default: "30s", Zero: "0s", Axis: true, Class: true, Constant: true,
+	{Name: "ttl", Group: "The lease", Default: "30s", Zero: "0s", Axis: true, Class: true, Constant: true,
 		Least: "1ms", Most: "24h",
-		Usage: "lease of a lock, or time-out of its holder's session\n" +
-			"(30s is Redisson's lease; services round and limit time-outs: etcd counts seconds)",
-		at: func(_ *Plan, l *Load) Value { return (*period)(&l.TTL) }},
-	{Name: "timeout", Group: GroupLoad, Default: "0s", Zero: "0s", Axis: true, Class: true, Constant: true,
+		Usage: "lease of a lock, or time-out of its holder's session\n(services round and limit it: etcd counts seconds)",
+		at:    func(_ *Plan, l *Load) Value { return (*period)(&l.TTL) }},
+	{Name: "timeout", Group: "The load", Default: "0s", Zero: "0s", Axis: true, Class: true, Constant: true,
 		Least: "0s", Most: "24h", Depends: []string{"wait"}, reads: func(p *Plan, _ *Load) bool { return p.Wait != "none" },
 		Unread: "with -wait none nobody waits, so there is no patience to limit; -io-timeout bounds a request",
 		Usage:  "how long a client waits for one lock; 0s is endless",
 		at:     func(_ *Plan, l *Load) Value { return (*period)(&l.Timeout) }},
-	{Name: "try-only", Group: GroupLoad, Default: "0%", Zero: "0%", Axis: true, Class: true,
+	{Name: "try-only", Group: "The load", Default: "0%", Zero: "0%", Axis: true, Class: true,
 		Least: "0%", Most: "100%", Depends: []string{"wait"}, reads: func(p *Plan, _ *Load) bool { return p.Wait != "none" },
 		Unread: "with -wait none all clients try once and never wait",
 		Usage:  "share of the clients, or of an open loop's arrivals, that try once and\nnever wait: 10%",
 		at:     func(_ *Plan, l *Load) Value { return (*share)(&l.TryOnly) }},
-	{Name: "crash", Group: GroupLease, Default: "0%", Zero: "0%", Axis: true, Class: true, Least: "0%", Most: "100%",
+	{Name: "crash", Group: "The lease", Default: "0%", Zero: "0%", Axis: true, Class: true, Least: "0%", Most: "100%",
 		Usage: "share of the holds whose holder dies without a release",
 		at:    func(_ *Plan, l *Load) Value { return (*share)(&l.Crash) }},
-	{Name: "rate", Group: GroupLoad, Default: "0", Zero: "0", Axis: true, Class: true,
-		Implies: []string{"arrival", "max-queue"}, Usage: "arrivals a second, whether or not a client is free (open loop)\n" +
+	{Name: "rate", Group: "The load", Default: "0", Zero: "0", Axis: true, Class: true,
+		Implies: []string{"arrival", "max-queue"},
+		Usage: "arrivals a second, whether or not a client is free (open loop)\n" +
 			"(5k; 1k:50k:10s rises in that time; 0 is the closed loop)",
 		at: func(_ *Plan, l *Load) Value { return &l.Rate }},
-	{Name: "arrival", Group: GroupLoad, Default: "constant", Axis: true, Class: true, Speaks: true,
+	{Name: "arrival", Group: "The load", Default: "constant", Axis: true, Class: true, Speaks: true,
 		Choices: []string{Constant, Poisson}, Depends: []string{"rate", "burst"}, Unread: "only arrivals at a -rate read it",
 		reads: func(_ *Plan, l *Load) bool { return !l.Rate.IsZero() },
 		Usage: "how the arrivals of -rate follow one another: constant or poisson",
 		at:    func(_ *Plan, l *Load) Value { return (*name)(&l.Arrival) }},
-	{Name: "burst", Group: GroupLoad, Default: "0s", Zero: "0s", Axis: true, Class: true,
+	{Name: "burst", Group: "The load", Default: "0s", Zero: "0s", Axis: true, Class: true,
 		Implies: []string{"max-queue"}, Least: "1ms", Most: "24h",
 		Usage: "open loop: all clients at once, every so often; 0s is never",
 		at:    func(_ *Plan, l *Load) Value { return (*period)(&l.Burst) }},
-	{Name: "max-queue", Group: GroupLoad, Default: "0", Zero: "0", Axis: true, Class: true,
-		Least: "0", Depends: []string{"rate", "burst"}, Unread: "only an open loop has a queue: give -rate or -burst",
+	{Name: "max-queue", Group: "The load", Default: "0", Zero: "0", Axis: true, Class: true,
+		Least: "0", Most: "1000000000",
+		Depends: []string{"rate", "burst"}, Unread: "only an open loop has a queue: give -rate or -burst",
 		reads: func(_ *Plan, l *Load) bool { return l.Open() },
 		Usage: "arrivals that may wait in an open loop; more are dropped and\ncounted; 0 is no limit",
 		at:    func(_ *Plan, l *Load) Value { return (*number)(&l.MaxQueue) }},
-	{Name: "handover", Group: GroupWaiting, Default: "release", Axis: true,
+	{Name: "handover", Group: "Waiting", Default: "release", Axis: true,
 		Choices: []string{"release", "swap"}, Depends: []string{"wait"}, Unread: "only -wait queue reads it",
 		reads: func(p *Plan, _ *Load) bool { return p.Wait == "queue" },
-		Usage: "how -wait queue gives a lock to the next client in line: release,\n" +
-			"which lets that client acquire it, or swap the owner at the server in one step",
+		Usage: "how -wait queue gives a lock to the next in line: release, which\n" +
+			"lets it acquire, or swap the owner at the server in one step",
 		at: func(p *Plan, _ *Load) Value { return (*name)(&p.Handover) }},
-	{Name: "lockers", Group: GroupWaiting, Default: "1", Zero: "1", Axis: true, Least: "1", Most: "1000000",
+	{Name: "lockers", Group: "Waiting", Default: "1", Zero: "1", Axis: true, Least: "1", Most: "1000000",
 		Usage: "share the clients out among N local queues and subscriptions,\nas N processes would have",
 		at:    func(p *Plan, _ *Load) Value { return (*fromOne)(&p.Lockers) }},
-	{Name: "processes", Group: GroupLoad, Default: "1", Zero: "1", Axis: true, Least: "1", Most: "4096",
-		Usage: "share the clients out among N processes of this machine, or as many as\nthe ranks of a fleet (help processes)",
+	{Name: "processes", Group: "The load", Default: "1", Zero: "1", Axis: true, Least: "1", Most: "4096",
+		Usage: "share the clients out among N processes of this machine, or ranks of\na fleet (help processes)",
 		at:    func(p *Plan, _ *Load) Value { return (*fromOne)(&p.Processes) }},
-	{Name: "conns", Group: GroupClient, Default: "0", Zero: "0", Axis: true, Least: "0", Most: "100000",
+	{Name: "conns", Group: "Client library", Default: "0", Zero: "0", Axis: true, Least: "0", Most: "100000",
 		Usage: "connections of the pool, or of batches; 0 is the library's default, or two\nfor each processor",
 		at:    func(p *Plan, _ *Load) Value { return (*number)(&p.Conns) }},
-	{Name: "pipelining", Group: GroupClient, Default: "default", Zero: "default", Axis: true,
+	{Name: "pipelining", Group: "Client library", Default: "default", Zero: "default", Axis: true,
 		Choices: []string{"default", "auto", "off", "batch"},
-		Usage: "auto: clients share connections; off: they do not (default: as the library\nships); " +
-			"auto:100us: its library collects commands for that long, then sends;\n" +
-			"batch: two goroutines for each processor carry many clients,\n" +
-			"and send what is ready in one write: the most load from one machine,\n" +
-			"if holds and pauses are 0 or ten times a request (else they get longer)",
+		Usage: "auto: clients share connections; off: they do not (default: as the library\n" +
+			"ships); auto:100us: its library collects commands for that long; batch: two goroutines for each\n" +
+			"processor carry many clients: the most load, if holds and pauses are 0 or ten times a request",
 		at: func(p *Plan, _ *Load) Value { return mode{&p.Pipelining, &p.FlushDelay} }},
-	{Name: "param", Group: GroupClient, Axis: true,
-		Usage: "options of a lock library, several joined by a plus sign:\n" +
-			"retry=linear+retry-min=10ms; see lockbench list",
-		at: func(p *Plan, _ *Load) Value { return (*params)(&p.Params) }},
-	{Name: "io-timeout", Group: GroupClient, Default: "3s", Constant: true, Least: "1ms", Most: "1h",
+	{Name: "param", Group: "Client library", Axis: true,
+		Usage: "options of a lock library, several joined by a plus sign\n(retry=linear+retry-min=10ms; see lockbench list)",
+		at:    func(p *Plan, _ *Load) Value { return (*params)(&p.Params) }},
+	{Name: "io-timeout", Group: "Client library", Default: "3s", Constant: true, Least: "1ms", Most: "1h",
 		Usage: "time after which a request counts as unknown",
 		at:    func(p *Plan, _ *Load) Value { return (*period)(&p.IOTimeout) }},
-	{Name: "shared", Group: GroupLoad, Default: "off", Zero: "off", Axis: true,
+	{Name: "shared", Group: "The load", Default: "off", Zero: "off", Axis: true,
 		Depends: []string{"driver", "addr"},
 		Unread:  "runs meet only on a server of yours, and this run has none: give -addr",
 		reads:   func(p *Plan, _ *Load) bool { return p.Server == "external" },
-		Usage: "contend with other runs that have it, the same -prefix, lock and -keys, on\n" +
-			"a server of yours (help processes)",
-		at: func(p *Plan, _ *Load) Value { return (*onOff)(&p.Shared) }},
-	{Name: "duration", Group: GroupTrial, Default: "10s", Constant: true, Least: "1ns", Most: "168h",
+		Usage:   "contend with other runs that have it, the same -prefix, lock and -keys,\non your server (help processes)",
+		at:      func(p *Plan, _ *Load) Value { return (*onOff)(&p.Shared) }},
+	{Name: "duration", Group: "Trials", Default: "10s", Constant: true, Least: "1ns", Most: "168h",
 		Usage: "measured time of a trial (default 10s; with -n: no limit)",
 		at:    func(p *Plan, _ *Load) Value { return (*period)(&p.Duration) }},
-	{Name: "n", Group: GroupTrial, Default: "0", Zero: "0", Constant: true,
+	{Name: "n", Group: "Trials", Default: "0", Zero: "0", Constant: true,
 		Implies: []string{"duration"}, Least: "0", Most: "1000000000000",
 		Usage: "end a trial after so many acquisitions (default: after -duration)",
 		at:    func(p *Plan, _ *Load) Value { return (*ops)(&p.Ops) }},
-	{Name: "warmup", Group: GroupTrial, Default: "2s", Zero: "0s", Constant: true, Least: "0s", Most: "24h",
+	{Name: "warmup", Group: "Trials", Default: "2s", Zero: "0s", Constant: true, Least: "0s", Most: "24h",
 		Usage: "time before it that is not measured", at: func(p *Plan, _ *Load) Value { return (*period)(&p.Warmup) }},
-	{Name: "probe", Group: GroupTrial, Default: "0", Zero: "0", Constant: true,
+	{Name: "probe", Group: "Trials", Default: "0", Zero: "0", Constant: true,
 		Least: "0.01", Most: "1000", Depends: []string{"driver"},
 		Unread: "a neighbour needs a server to be asked, and this run has none",
 		reads:  func(p *Plan, _ *Load) bool { return p.Server != "in-process" },
-		Usage: "beside the load, requests a second of an unrelated client on the\n" +
-			"same server that needs no lock; their latency is reported",
-		at: func(p *Plan, _ *Load) Value { return (*hertz)(&p.Probe) }},
-	{Name: "oracle", Group: GroupTrial, Default: "true", Zero: "true", Constant: true,
+		Usage:  "beside the load, requests a second of an unrelated client on the\nsame server; their latency is reported",
+		at:     func(p *Plan, _ *Load) Value { return (*hertz)(&p.Probe) }},
+	{Name: "oracle", Group: "Trials", Default: "true", Zero: "true", Constant: true,
 		Usage: "check mutual exclusion on every grant (-oracle=false: do not)",
 		at:    func(p *Plan, _ *Load) Value { return (*unlessFalse)(&p.Oracle) }},
 }
 
-// Gone are the settings that only records of before have. They are shown and told apart as they are written, and cannot be set.
+// Gone are the settings that only records of before have. They are shown and told apart as they are written, and
+// cannot be set.
 var Gone = []Setting{
 	{Name: "max-errors", Zero: "never", Constant: true, at: func(p *Plan, _ *Load) Value { return (*name)(&p.MaxErrors) }},
 	{Name: "flush-auto", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) Value { return (*onOff)(&p.FlushAuto) }},
 	{Name: "pin", Zero: "off", Axis: true, at: func(p *Plan, _ *Load) Value { return (*onOff)(&p.Pin) }},
-	{Name: "overstay", Zero: "0%", Axis: true, Class: true, at: func(_ *Plan, l *Load) Value { return (*share)(&l.Overstay) }},
+	{Name: "overstay", Zero: "0%", Axis: true, Class: true,
+		at: func(_ *Plan, l *Load) Value { return (*share)(&l.Overstay) }},
 	{Name: "handover-max", Constant: true, at: func(p *Plan, _ *Load) Value {
 		v := name(ifSet(p.HandoverMax != 16, FormatInt(p.HandoverMax))) // most have 16
 		return &v
@@ -254,6 +237,9 @@ func Find(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-func inTopology(names ...string) func(*Plan, *Load) bool {
-	return func(p *Plan, _ *Load) bool { return slices.Contains(names, p.Topology) }
+// inTopology returns a setting that only plans with servers of some topologies read.
+func inTopology(names []string, s Setting) Setting {
+	s.Depends, s.Unread = []string{"topology"}, "only -topology "+strings.Join(names, " or ")+" reads it"
+	s.reads = func(p *Plan, _ *Load) bool { return slices.Contains(names, p.Topology) }
+	return s
 }

@@ -2,7 +2,8 @@ package spec
 
 import "slices"
 
-// Share is the part of a load that one of several processes has, its rank being from 0. The zero value is the whole load.
+// Share is the part of a load that one of several processes has, its rank being from 0. The zero value is the whole
+// load.
 type Share struct{ Rank, Ranks int }
 
 // ShareOf returns the share of a rank in p.
@@ -29,14 +30,13 @@ func (s Share) Plan(p Plan) Plan {
 		return p
 	}
 	p.Clients, p.Processes, p.Classes = s.Of(p.Clients), 0, slices.Clone(p.Classes)
-	for i := range p.Classes {
-		p.Classes[i].Clients = s.Of(p.Classes[i].Clients)
-	}
 	if len(p.Classes) > 0 {
 		p.Clients = 0
-		for _, c := range p.Classes {
-			p.Clients += c.Clients
-		}
+	}
+	for i := range p.Classes {
+		c := &p.Classes[i]
+		c.Clients = s.Of(c.Clients)
+		p.Clients += c.Clients
 	}
 	return p
 }

@@ -11,15 +11,16 @@ type Plan struct {
 	Topology string `json:"topology,omitempty"` // empty: one server
 	Release  string `json:"release,omitempty"`  // empty: the design's own
 	Renew    bool   `json:"renew,omitempty"`
-	Reentry  int    `json:"reentry,omitempty"` // acquisitions of a lock before it is given up, the first one included; 0: one
+	Reentry  int    `json:"reentry,omitempty"` // acquisitions of a lock before it is given up; 0: one
 
-	// Load is what the clients do. If there are Classes it is what those had in common to begin with, and Clients is their sum.
+	// Load is what the clients do. If there are Classes it is what those had in common to begin with, and Clients is
+	// their sum.
 	Load
 	Classes []Class `json:"classes,omitempty"` // none: all clients are of one kind
 
-	Workload    string        `json:"workload,omitempty"` // the preset or the file that it came from: a name, not a setting
+	Workload    string        `json:"workload,omitempty"` // the name of the preset or file that it came from
 	Keys        int           `json:"keys"`
-	Lockers     int           `json:"lockers,omitempty"`        // processes' worth of local queues and subscriptions; 0: one
+	Lockers     int           `json:"lockers,omitempty"`        // local queues and subscriptions, as of processes; 0: one
 	Processes   int           `json:"processes,omitempty"`      // that share the clients; 0: one
 	Poll        time.Duration `json:"poll_ns,omitempty"`        // of -wait poll; 0: the default
 	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"` // of -wait backoff; 0: the default
@@ -30,10 +31,10 @@ type Plan struct {
 	Replicas    int           `json:"replicas,omitempty"`     // of a primary
 	Acks        int           `json:"acks,omitempty"`         // replicas that have to acknowledge an acquisition
 	NodeTimeout time.Duration `json:"node_timeout_ns,omitempty"`
-	Params      string        `json:"params,omitempty"` // the library's own options that are not its defaults, "name=value+…" by name
+	Params      string        `json:"params,omitempty"` // options of the library, "name=value+…" by name
 	Duration    time.Duration `json:"duration_ns"`      // of the measured window; with Ops its greatest length, 0: none
 	Warmup      time.Duration `json:"warmup_ns"`
-	Ops         int64         `json:"ops,omitempty"`        // acquisitions after which the window closes; 0: it closes after Duration
+	Ops         int64         `json:"ops,omitempty"`        // acquisitions that close the window; 0: Duration does
 	MaxErrors   string        `json:"max_errors,omitempty"` // Gone: errors at which the run stopped
 	Probe       float64       `json:"probe,omitempty"`      // requests of a neighbour a second; 0: there is none
 	Seed        uint64        `json:"seed"`
@@ -43,10 +44,10 @@ type Plan struct {
 	FlushAuto   bool          `json:"flush_auto,omitempty"` // Gone: the delay followed the load
 	IOTimeout   time.Duration `json:"io_timeout_ns"`
 	Oracle      bool          `json:"oracle"`
-	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"; empty: whatever the server has
-	Pin         bool          `json:"pin,omitempty"`        // Gone: lockbench and a private server are kept on cores of their own
-	Shared      bool          `json:"shared,omitempty"`     // the keys are also those of other runs that have the same -prefix
-	Server      string        `json:"server"`               // "private", "embedded", "external" or "in-process"; see Server
+	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"
+	Pin         bool          `json:"pin,omitempty"`        // Gone: the server had cores of its own
+	Shared      bool          `json:"shared,omitempty"`     // the keys are those of other runs, too
+	Server      string        `json:"server"`               // "private", "embedded", "external" or "in-process"
 	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out
 }
 
@@ -60,13 +61,13 @@ type Load struct {
 	ThinkDist Times         `json:"think_dist,omitzero"` // like HoldDist
 	TTL       time.Duration `json:"ttl_ns"`
 	Timeout   time.Duration `json:"timeout_ns"`          // patience: how long a client waits for one lock; 0: for ever
-	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients, or of an open loop's arrivals, that try once and never wait
+	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients, or arrivals, that try once
 	Crash     float64       `json:"crash,omitempty"`     // share of the holds whose holder dies without a release
 	Overstay  float64       `json:"overstay,omitempty"`  // Gone: share of the holds that were made to outlast their lease
 	Rate      Rate          `json:"rate,omitzero"`       // open loop: arrivals a second; zero: closed loop, or Burst
-	Arrival   string        `json:"arrival,omitempty"`   // how arrivals follow one another: "constant" or "poisson"; empty without Rate
+	Arrival   string        `json:"arrival,omitempty"`   // "constant" or "poisson"; empty without Rate
 	Burst     time.Duration `json:"burst_ns,omitempty"`  // all clients come at once, every so often; 0: they do not
-	MaxQueue  int           `json:"max_queue,omitempty"` // open loop: arrivals that may wait for a client or a lock; more are dropped; 0: no limit
+	MaxQueue  int           `json:"max_queue,omitempty"` // arrivals that may wait; more are dropped; 0: no limit
 }
 
 // Class is one kind of clients among several.
@@ -107,8 +108,9 @@ func (p *Plan) Groups() []Class {
 	return []Class{{Load: p.Load}}
 }
 
-// SeedOf returns the seed of the n-th trial, from 0, of those that were asked for with one seed. The first has that seed itself;
-// those of the others are far apart, as those of neighbouring seeds are (SplitMix64; Steele, Lea and Flood 2014).
+// SeedOf returns the seed of the n-th trial, from 0, of those that were asked for with one seed. The first has that
+// seed itself; those of the others are far apart, as those of neighbouring seeds are (SplitMix64; Steele, Lea and
+// Flood 2014).
 func SeedOf(seed uint64, n int) uint64 {
 	if n == 0 {
 		return seed

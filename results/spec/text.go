@@ -20,8 +20,8 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// unread returns what a reader of records says if err is not nil. It does not repeat what stands there: anybody may have written
-// that.
+// unread returns what a reader of records says if err is not nil. It does not repeat what stands there: anybody may
+// have written that.
 func unread(err error, must string) error {
 	if err == nil {
 		return nil
@@ -36,8 +36,8 @@ func ifSet(set bool, text string) string {
 	return ""
 }
 
-// ParseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k). The error
-// says what would be right, without the setting's name.
+// ParseInt reads a whole number, which may be grouped (1_000) and carry k or M for thousands and millions (10k). The
+// error says what would be right, without the setting's name.
 func ParseInt(text string) (int, error) {
 	digits := strings.TrimRight(text, "kKM")
 	factor := map[string]int{"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}[text[len(digits):]]
@@ -68,8 +68,8 @@ func ParseSwitch(text string) (bool, error) {
 	return text == "true", nil
 }
 
-// ParseTime reads a time as Go writes it. A number without a unit is refused: it means seconds to some and milliseconds to
-// others. The error says what would be right, without the setting's name.
+// ParseTime reads a time as Go writes it. A number without a unit is refused: it means seconds to some and
+// milliseconds to others. The error says what would be right, without the setting's name.
 func ParseTime(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err == nil {
@@ -112,8 +112,8 @@ func ParseShare(text string) (float64, error) {
 	return share, nil
 }
 
-// FormatShare returns the canonical spelling of a share: 80%. ParseShare reads the same share from it again. It moves the
-// digits, so that nothing is rounded.
+// FormatShare returns the canonical spelling of a share: 80%. ParseShare reads the same share from it again. It moves
+// the digits, so that nothing is rounded.
 func FormatShare(share float64) string {
 	whole, rest, _ := strings.Cut(strconv.FormatFloat(share, 'f', -1, 64), ".")
 	rest += "00"

@@ -28,8 +28,8 @@ type Times struct {
 
 const TimesUniform, TimesExp, TimesLognormal, TimesFile = "uniform", "exp", "lognormal", "file"
 
-const timeForms = "must be a time with its unit such as 5ms, or uniform:1ms:9ms, exp:5ms (mean), lognormal:5ms:50ms (median, p99) " +
-	"or file:PATH, with times from 0s to 24h"
+const timeForms = "must be a time with its unit such as 5ms, or uniform:1ms:9ms, exp:5ms (mean), " +
+	"lognormal:5ms:50ms (median, p99) or file:PATH, with times from 0s to 24h"
 
 // ParseTimes reads a distribution; it opens no file. The error does not repeat the text.
 func ParseTimes(text string) (Times, error) {
@@ -77,7 +77,8 @@ func (t *Times) UnmarshalText(text []byte) (err error) {
 	return unread(err, "hold_dist and think_dist "+timeForms)
 }
 
-// At returns the time that a share u of all times is not longer than, 0 < u < 1, and 0 for a file, which only its reader knows.
+// At returns the time that a share u of all times is not longer than, 0 < u < 1, and 0 for a file, which only its
+// reader knows.
 func (t Times) At(u float64) time.Duration {
 	ns := float64(t.A)
 	switch t.Kind {
@@ -100,8 +101,8 @@ func (t Times) sigma() float64 {
 	return math.Log1p(float64(t.B-t.A)/float64(t.A)) / z99
 }
 
-// Moments returns the mean of the distribution and its squared coefficient of variation, variance by squared mean: 0 if all times
-// are the same, 1 if they are exponential. Of a file they are 0.
+// Moments returns the mean of the distribution and its squared coefficient of variation, variance by squared mean: 0
+// if all times are the same, 1 if they are exponential. Of a file they are 0.
 func (t Times) Moments() (mean time.Duration, scv float64) {
 	switch t.Kind {
 	case TimesUniform:

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Value is a setting in a plan, as a flag has it (it is a pflag.Value): a pointer to the field, or a struct of pointers to the
-// fields of which it is made.
+// Value is a setting in a plan, as a flag has it (it is a pflag.Value): a pointer to the field, or a struct of
+// pointers to the fields of which it is made.
 type Value interface {
 	Set(text string) error // the error completes a sentence, as in "must be on or off"
 	String() string        // as it is typed; "" for what a plan has without it
@@ -122,8 +122,8 @@ func (v *unlessFalse) Set(text string) error { return set((*bool)(v), text, Pars
 func (v *unlessFalse) String() string        { return ifSet(!bool(*v), "false") }
 func (v *unlessFalse) Type() string          { return "" }
 
-// params are options of a library, NAME=VALUE+NAME=VALUE by name, so that a set has one spelling. A plus sign joins them:
-// commas separate the values of a list, and a semicolon would end the shell's command.
+// params are options of a library, NAME=VALUE+NAME=VALUE by name, so that a set has one spelling. A plus sign joins
+// them: commas separate the values of a list, and a semicolon would end the shell's command.
 type params string
 
 func (v *params) Set(text string) error {
@@ -188,7 +188,7 @@ func (v way) Set(text string) (err error) {
 		wrong = wrong || *d < time.Microsecond || *d > MaxTime
 	}
 	if wrong || *v.Min > *v.Max {
-		return errors.New("must be a way of waiting, poll:TIME, or backoff:MIN:MAX with the shorter bound first; times are 1us to 24h")
+		return errors.New("must be a way of waiting, poll:TIME, or backoff:MIN:MAX with the shorter bound first (1us to 24h)")
 	}
 	return nil
 }

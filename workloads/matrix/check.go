@@ -1,5 +1,5 @@
-// Package matrix has the rules of what goes together in a plan: which settings exclude each other, and which a design or its
-// library cannot have. The engine refuses plans by them, and a program that measures a matrix skips its cells.
+// Package matrix has the rules of what goes together in a plan: which settings exclude each other, and which a design
+// or its library cannot have. The engine refuses plans by them, and a program that measures a matrix skips its cells.
 package matrix
 
 import (
@@ -83,8 +83,9 @@ func firstBroken(p *spec.Plan, c spec.Class, rules []rule) *Misfit {
 	return nil
 }
 
-// Check returns a *spec.FieldError for the first setting of p whose value cannot be run, a *Misfit for settings that do not go
-// together or not with a design of those traits, and nil if p can run. It does not ask whether the driver knows the lock.
+// Check returns a *spec.FieldError for the first setting of p whose value cannot be run, a *Misfit for settings that
+// do not go together or not with a design of those traits, and nil if p can run. It does not ask whether the driver
+// knows the lock.
 func Check(p spec.Plan, t drivers.Traits) error {
 	if err := checkValues(&p); err != nil {
 		return err
@@ -115,9 +116,11 @@ func checkValues(p *spec.Plan) error {
 		names[g.Name], clients = true, clients+g.Clients
 	}
 	if m := firstBroken(p, spec.Class{Load: p.Load}, []rule{
-		{!slices.Contains([]string{Private, Embedded, External, InProcess}, p.Server), "lock", "a plan needs a kind of server"},
+		{!slices.Contains([]string{Private, Embedded, External, InProcess}, p.Server),
+			"lock", "a plan needs a kind of server"},
 		{len(names) < len(p.Groups()) || len(p.Classes) > 0 && names[""], "lock", "each class needs a name of its own"},
-		{clients != p.Clients || clients > MaxClients, "clients", fmt.Sprintf("the classes have %d together, of at most %d", clients, MaxClients)},
+		{clients != p.Clients || clients > MaxClients,
+			"clients", fmt.Sprintf("the classes have %d together, of at most %d", clients, MaxClients)},
 	}); m != nil {
 		return m
 	}
@@ -225,9 +228,9 @@ func Unbatched(p *spec.Plan, why error) error {
 // Batched reports whether clients are carried in batches instead of by goroutines.
 func Batched(p *spec.Plan) bool { return p.Pipelining == string(drivers.PipeliningBatch) }
 
-// Batches returns how many goroutines carry the clients of p, each with a connection of its own: two for each processor, so that
-// one has work while another waits for answers (1.06 to 1.2 times the locks/s of one for each, with 512 clients), unless
-// -conns says otherwise.
+// Batches returns how many goroutines carry the clients of p, each with a connection of its own: two for each
+// processor, so that one has work while another waits for answers (1.06 to 1.2 times the locks/s of one for each,
+// with 512 clients), unless -conns says otherwise.
 func Batches(p *spec.Plan) int { return cmp.Or(p.Conns, 2*runtime.GOMAXPROCS(0)) }
 
 // LocalLine reports whether clients of one process wait for each other within it, before the server hears of them.

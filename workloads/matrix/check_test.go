@@ -84,7 +84,7 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Clients = 9 }, "memory -clients 9: the classes have 2 together"},
 		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 110%: must be 0% to 100%"},
-		{func(p *spec.Plan) { p.Classes[0].MaxQueue, p.Classes[0].Burst = -1, ms }, "class online: -max-queue -1: must be 0 or more"},
+		{func(p *spec.Plan) { p.Classes[0].MaxQueue, p.Classes[0].Burst = -1, ms }, "class online: -max-queue -1: must be 0 to 1000000000"},
 		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 1ms to 24h"},
 		{func(p *spec.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
 		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, spec.Must(spec.ParseRate("5")) }, "memory mutex class online -rate 5 -burst 1ms: clients come at a rate or in bursts, not both"},

@@ -42,11 +42,12 @@ func Config(p *spec.Plan, prefix string) drivers.Config {
 
 // Pipelined reports whether the clients share connections.
 func Pipelined(p *spec.Plan) bool {
-	return p.Pipelining == string(drivers.PipeliningAuto) || Batched(p) || p.Pipelining == "" && Library(p.Driver).Pipelines
+	unsaid := p.Pipelining == ""
+	return p.Pipelining == string(drivers.PipeliningAuto) || Batched(p) || unsaid && Library(p.Driver).Pipelines
 }
 
-// Pool returns how many connections the clients share of which each request takes one for as long as it lasts (of a cluster,
-// on all its nodes together); 0 if they share them otherwise, or each has its own.
+// Pool returns how many connections the clients share of which each request takes one for as long as it lasts (of a
+// cluster, on all its nodes together); 0 if they share them otherwise, or each has its own.
 func Pool(p *spec.Plan) int {
 	if p.Processes > 1 {
 		return sharedOut(p, Pool)
@@ -74,8 +75,8 @@ func Pool(p *spec.Plan) int {
 	return n
 }
 
-// Connections returns how many connections p will open to a server at most, as far as is known beforehand: to each node of
-// redlock, of a cluster or of an ensemble.
+// Connections returns how many connections p will open to a server at most, as far as is known beforehand: to each
+// node of redlock, of a cluster or of an ensemble.
 func Connections(p *spec.Plan) int {
 	if !Addressed(p.Driver) {
 		return 0

@@ -20,11 +20,12 @@ func (c *Cell) typed(s spec.Setting) string { return s.Typed(&c.Plan, &c.Plan.Lo
 
 // Label tells a cell from the others: its side, and the settings in which they differ, with their values.
 func (m *Matrix) Label(i int) string {
-	return strings.TrimSpace(m.Cells[i].Side + " " + strings.Join(m.parts(i, func(spec.Setting) bool { return true }), " "))
+	all := m.parts(i, func(spec.Setting) bool { return true })
+	return strings.TrimSpace(m.Cells[i].Side + " " + strings.Join(all, " "))
 }
 
-// Name returns the driver and the lock of a cell, and in what else the cells differ: "rueidis set-nx (wait queue, ttl 2s)". The way
-// of waiting is left out where no other cell of that lock has another.
+// Name returns the driver and the lock of a cell, and in what else the cells differ: "rueidis set-nx (wait queue, ttl
+// 2s)". The way of waiting is left out where no other cell of that lock has another.
 func (m *Matrix) Name(i int) string {
 	p := &m.Cells[i].Plan
 	name := strings.TrimSpace(p.Driver + " " + p.Lock)

@@ -48,9 +48,9 @@ type Axis struct {
 	Values  []spec.Plan
 }
 
-// Expand returns base with every combination of values, the first axis turning slowest. A driver that names its topology
-// (CutTopology) has that one, whatever values the axis of topologies has. If there are more combinations than most, it names
-// the axis that makes so many.
+// Expand returns base with every combination of values, the first axis turning slowest. A driver that names its
+// topology (CutTopology) has that one, whatever values the axis of topologies has. If there are more combinations
+// than most, it names the axis that makes so many.
 func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 	plans := []spec.Plan{base}
 	for _, a := range axes {
@@ -76,8 +76,8 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 	return plans, nil
 }
 
-// Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is not read.
-// What makes no sense is skipped. It returns a *spec.FieldError if the plan cannot run.
+// Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is
+// not read. What makes no sense is skipped. It returns a *spec.FieldError if the plan cannot run.
 func (m *Matrix) Add(p spec.Plan, s Server) error {
 	load, classes := p.Load, slices.Clone(p.Classes)
 	design, err := Resolve(&p, s)
@@ -132,8 +132,8 @@ func (m *Matrix) Schedule(trials int, seed uint64) {
 	m.compare()
 }
 
-// order interleaves the trials: each round has every cell once, so that a slow change of the machine hits all cells alike.
-// Shuffle each round so that no cell always runs after the same one; a single round keeps the order written.
+// order interleaves the trials: each round has every cell once, so that a slow change of the machine hits all cells
+// alike. Shuffle each round so that no cell always runs after the same one; a single round keeps the order written.
 func order(cells, trials int, seed uint64) []Trial {
 	random := rand.New(rand.NewPCG(seed, 0x6c6f636b))
 	all := make([]Trial, 0, cells*trials)

@@ -12,8 +12,8 @@ import (
 
 var topologySetting, _ = spec.Find("topology")
 
-// Names returns the values of a setting that is chosen by a name, and nil for the others. Those of drivers and their locks
-// are other ones in a program with drivers of its own, which is why the table does not have them.
+// Names returns the values of a setting that is chosen by a name, and nil for the others. Those of drivers and their
+// locks are other ones in a program with drivers of its own, which is why the table does not have them.
 func Names(setting string) []string {
 	switch setting {
 	case "driver":
@@ -77,8 +77,8 @@ func checkDriver(text string, known []string) error {
 	return err
 }
 
-// CutTopology returns the parts of a driver that names its topology, as in redsync@redlock, and false for one that does not.
-// The command of an adapter may have an @ of its own.
+// CutTopology returns the parts of a driver that names its topology, as in redsync@redlock, and false for one that
+// does not. The command of an adapter may have an @ of its own.
 func CutTopology(text string) (driver, topology string, named bool) {
 	if drivers.FamilyOf(text) == "" {
 		return strings.Cut(text, "@")

@@ -9,10 +9,10 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-// Pair makes one matrix of two. Cells belong together by their places, and stand side by side in the new one: those of base
-// have even numbers, those of head odd ones. A cell whose partner makes no sense is left out, for there is nothing to compare
-// it with. That two cells have the same plan is no reason to measure one of them only: it is how a machine's noise is found
-// out.
+// Pair makes one matrix of two. Cells belong together by their places, and stand side by side in the new one: those
+// of base have even numbers, those of head odd ones. A cell whose partner makes no sense is left out, for there is
+// nothing to compare it with. That two cells have the same plan is no reason to measure one of them only: it is how a
+// machine's noise is found out.
 func Pair(base, head *Matrix, seed uint64) *Matrix {
 	m := &Matrix{Trials: base.Trials}
 	seen := map[[2]int]bool{}
@@ -52,9 +52,9 @@ func (m *Matrix) Side(name string) []Cell {
 	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Side != name })
 }
 
-// orderPairs interleaves the trials of pairs like order does those of cells: each round has every pair once. The sides of a
-// pair follow one another, so that they meet the same machine, and each goes first in half of the rounds, drawn at random:
-// what a trial leaves behind for the next hits both alike.
+// orderPairs interleaves the trials of pairs like order does those of cells: each round has every pair once. The
+// sides of a pair follow one another, so that they meet the same machine, and each goes first in half of the rounds,
+// drawn at random: what a trial leaves behind for the next hits both alike.
 func orderPairs(pairs, trials int, seed uint64) []Trial {
 	random := rand.New(rand.NewPCG(seed, 0x70616972))
 	draws := make([][]int, pairs) // the head goes first where they are odd, which half of them are

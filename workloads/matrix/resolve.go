@@ -24,7 +24,8 @@ type Server struct {
 	Flag string // the flag and its value that Err is about, if it is about one
 }
 
-// Driver returns the driver of a plan. Redlock is made of one for a single server, unless a lock library brings its own.
+// Driver returns the driver of a plan. Redlock is made of one for a single server, unless a lock library brings its
+// own.
 func Driver(p *spec.Plan) (drivers.Driver, error) {
 	return quorum.Lookup(p.Driver, drivers.Topology(p.Topology))
 }
@@ -38,10 +39,11 @@ func Topologies(driver string) []string {
 	return names
 }
 
-// Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what p does
-// not read. It returns the design, and an error as Check does.
+// Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what
+// p does not read. It returns the design, and an error as Check does.
 //
-// If an adapter is not started, as in a dry run, its designs are not known: p stays as it is, and only its values are checked.
+// If an adapter is not started, as in a dry run, its designs are not known: p stays as it is, and only its values are
+// checked.
 func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 	p.Server = s.Kind
 	if drivers.Unstarted(p.Driver) {
@@ -86,7 +88,8 @@ func findDesign(p *spec.Plan) (design drivers.Design, m *Misfit) {
 	return design, nil
 }
 
-// clearUnread clears what p and its classes do not read, but for what is to be kept, and counts the clients of the classes.
+// clearUnread clears what p and its classes do not read, but for what is to be kept, and counts the clients of the
+// classes.
 func clearUnread(p *spec.Plan, kept func(spec.Setting) bool) {
 	loads := []*spec.Load{&p.Load}
 	for i := range p.Classes {
@@ -107,7 +110,8 @@ func clearUnread(p *spec.Plan, kept func(spec.Setting) bool) {
 	}
 }
 
-// fillTopology fills in what the topology of p needs of servers that lockbench starts. Elsewhere they are as many as there are.
+// fillTopology fills in what the topology of p needs of servers that lockbench starts. Elsewhere they are as many as
+// there are.
 func fillTopology(p *spec.Plan) {
 	t := drivers.Topology(p.Topology)
 	switch {
@@ -119,7 +123,8 @@ func fillTopology(p *spec.Plan) {
 		p.Replicas = 1
 	case p.Nodes == 0:
 		p.Nodes = map[drivers.Topology]int{
-			drivers.TopologyRedlock: redlockNodes, drivers.TopologyCluster: clusterPrimaries, drivers.TopologyEnsemble: ensembleNodes,
+			drivers.TopologyRedlock: redlockNodes, drivers.TopologyCluster: clusterPrimaries,
+			drivers.TopologyEnsemble: ensembleNodes,
 		}[t]
 	}
 }

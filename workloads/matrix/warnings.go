@@ -19,7 +19,7 @@ func Warnings(p spec.Plan, t drivers.Traits) (w []string) {
 			w = append(w, warning(c, "holds of %s can outlast a lease of %v: expect overlaps", c.HoldTimes(), c.TTL))
 		}
 		if c.Crash > 0 && t.Exclusive && !t.Expires && !t.Session {
-			w = append(w, warning(c, "a lock of %s outlives its holder: each key that a holder dies on is locked for the rest of the run", p.Lock))
+			w = append(w, warning(c, "a lock of %s outlives its holder: each key that one dies on stays locked", p.Lock))
 		}
 		if p.Duration > 0 && c.Rate.Ramp() > p.Duration {
 			w = append(w, warning(c, "the rate changes for %v, and the measured time ends after %v: give it a longer -duration",
@@ -52,8 +52,8 @@ func warning(c spec.Class, text string, args ...any) string {
 	return text
 }
 
-// outlasts reports whether more than one hold in a million outlasts a limit. The times of a file are not known here: that their
-// mean is near the limit must do.
+// outlasts reports whether more than one hold in a million outlasts a limit. The times of a file are not known here:
+// that their mean is near the limit must do.
 func outlasts(l spec.Load, limit time.Duration) bool {
 	holds := l.HoldTimes()
 	return holds.At(1-1e-6) >= limit || holds.Kind == spec.TimesFile && l.Hold >= limit/10
@@ -72,8 +72,8 @@ func LimitWarnings(p spec.Plan, limits []drivers.Limit) (w []string) {
 	return w
 }
 
-// SessionWarning returns about sessions that live for another time than the plan's TTL, which services with whole seconds
-// round up; empty if they do not.
+// SessionWarning returns about sessions that live for another time than the plan's TTL, which services with whole
+// seconds round up; empty if they do not.
 func SessionWarning(p spec.Plan, session time.Duration) string {
 	then := "what a dead holder held comes free that late"
 	if session < p.TTL {

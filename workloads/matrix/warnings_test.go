@@ -56,7 +56,7 @@ func TestWarnings(t *testing.T) {
 			p.Rate, p.Duration, p.Ops = spec.Must(spec.ParseRate("100:200:4s")), 0, 9
 		}, ""},
 		{"dying holders", func(p *spec.Plan, c *drivers.Traits) { p.Crash, c.Expires = 0.1, false },
-			"a lock of mutex outlives its holder: each key that a holder dies on is locked"},
+			"a lock of mutex outlives its holder: each key that one dies on stays locked"},
 		{"dying holders of no lock", func(p *spec.Plan, c *drivers.Traits) { p.Crash, *c = 0.1, drivers.Traits{} },
 			"lock mutex claims no mutual exclusion"},
 	} {
