@@ -54,14 +54,6 @@ func comparisonOf(o *options, run experiment) (*comparison, error) {
 	return &comparison{how: how, head: "this run"}, nil
 }
 
-// flagOrVariable returns where the value comes from.
-func (o *option) flagOrVariable() string {
-	if o.from == fromVariable {
-		return o.variable()
-	}
-	return "-" + o.name
-}
-
 const giveBase = "give -vs, or -baseline"
 
 // readBaseline reads the base of c, and makes sure, before any load, that the run can be compared with it: an hour's run that

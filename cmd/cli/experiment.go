@@ -184,7 +184,7 @@ func (o *options) mustBeUsed(opt *option, decides []string) bool {
 		return true
 	case fromFile:
 		changed := slices.ContainsFunc(decides, func(flag string) bool { return o.get(flag).from > fromFile })
-		return !opt.same(opt.text) && !changed
+		return !opt.isDefault() && !changed
 	}
 	return false
 }
@@ -205,7 +205,7 @@ func (e *experiment) checkClasses() error {
 		for _, own := range c.Settings {
 			s, is := spec.Find(own.Field)
 			read := func(c matrix.Cell) bool { return s.Reads(&c.Plan, &c.Plan.Classes[i].Load) }
-			if opt := o.ofClass(c, own); is && !opt.same(opt.text) && !slices.ContainsFunc(e.Cells, read) {
+			if opt := o.ofClass(c, own); is && !opt.isDefault() && !slices.ContainsFunc(e.Cells, read) {
 				return o.complain(opt, "%s", s.Unread)
 			}
 		}

@@ -62,7 +62,7 @@ func (o *options) head(stdin io.Reader) (head *options, err error) {
 	case o.workload != nil:
 		err = head.adopt(o.workload)
 	}
-	if err = cmp.Or(err, head.checkEmpty(), head.checkSwitches()); err != nil {
+	if err = cmp.Or(err, head.check()); err != nil {
 		return nil, err
 	}
 	for _, name := range measuredAlike {

@@ -139,7 +139,7 @@ func (o *options) adopt(w *workload) error {
 			}
 		}
 	}
-	return o.checkSwitches()
+	return o.check()
 }
 
 // place returns where a setting stands, as errors begin.
