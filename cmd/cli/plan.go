@@ -22,6 +22,7 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 func (p *program) planCommand() *cobra.Command {
@@ -90,16 +91,6 @@ var planFlags = func() (defs []flagDef) {
 	)
 }()
 
-// ofTheLoad reports whether a setting is part of the load, of which a plan has one.
-func ofTheLoad(s spec.Setting) bool { return s.Class || s.Name == "keys" }
-
-func claimNames() (names []string) {
-	for _, c := range catalog.Claimed {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
 // planFlagError explains flags that a run has and a plan has not.
 func planFlagError(err error) error {
 	var unknown *pflag.NotExistError
@@ -143,7 +134,30 @@ func (p *program) plan(ctx context.Context, o *options) error {
 	if err := s.readOutput(); err != nil {
 		return err
 	}
-	return p.conduct(ctx, q.options, q.Experiment, config, &s.watch, s.print, s.search)
+	return p.conduct(ctx, q.options, q.Experiment, config, &s.watch, s.print, func(ctx context.Context, r *runner.Runner) error {
+		if _, more := s.known.Next(); more {
+			s.announcePlan()
+		}
+		return s.search(ctx, r)
+	})
+}
+
+// announcePlan says on stderr what there is to know before the load begins.
+func (s *search) announcePlan() {
+	for _, an := range s.answer().Analysis {
+		if an.Ceiling < spec.MaxRate && !s.options.on("quiet") {
+			most := "at most"
+			if an.Rough != "" {
+				most = "roughly"
+			}
+			s.say("on paper %s %s: %s", most, report.PlanRate(an.Ceiling), an.Load)
+		}
+	}
+	s.announce(s.program)
+	for _, line := range s.notes() {
+		s.say("%s", line)
+	}
+	s.say("%s", s.beforehand())
 }
 
 // print writes what is known beforehand, and what would be run.

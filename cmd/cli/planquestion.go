@@ -381,3 +381,13 @@ func (q *question) bound() (err error) {
 	q.MaxRate = 2 * q.Rate
 	return nil
 }
+
+// ofTheLoad reports whether a setting is part of the load, of which a plan has one.
+func ofTheLoad(s spec.Setting) bool { return s.Class || s.Name == "keys" }
+
+func claimNames() (names []string) {
+	for _, c := range catalog.Claimed {
+		names = append(names, c.Name)
+	}
+	return names
+}

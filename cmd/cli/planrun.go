@@ -17,7 +17,6 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -119,7 +118,6 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	if _, more := s.known.Next(); !more {
 		return s.finish(ctx)
 	}
-	s.announcePlan()
 	s.drawLive()
 	return r.Do(ctx, func() error {
 		err := s.runTrials(ctx)
@@ -129,24 +127,6 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 		}
 		return s.finish(ctx)
 	})
-}
-
-// announcePlan says on stderr what there is to know before the load begins.
-func (s *search) announcePlan() {
-	for _, an := range s.answer().Analysis {
-		if an.Ceiling < spec.MaxRate && !s.options.on("quiet") {
-			most := "at most"
-			if an.Rough != "" {
-				most = "roughly"
-			}
-			s.say("on paper %s %s: %s", most, report.PlanRate(an.Ceiling), an.Load)
-		}
-	}
-	s.announce(s.program)
-	for _, line := range s.notes() {
-		s.say("%s", line)
-	}
-	s.say("%s", s.beforehand())
 }
 
 // runTrials runs what is to run. The error is that of a mistake, which no answer follows.

@@ -68,20 +68,13 @@ var proofs = kind[*safety.Report]{
 	},
 }
 
-// proof is a run of prove.
-type proof struct {
-	hazards  []hazards.Hazard
-	locks    []hazards.Lock
-	asked    safety.Asked
-	options  hazards.Options
-	baseline *safety.Report // nil: none
-	evidence string
-	printer  printer[*safety.Report]
-}
-
 // prove runs the hazards that the options name, one after another.
 func (p *program) prove(ctx context.Context, o *options) error {
 	r, err := p.readProof(o)
+	if err != nil {
+		return err
+	}
+	out, err := proofs.printer(p, o)
 	if err != nil {
 		return err
 	}
@@ -102,15 +95,15 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if r.baseline != nil {
 		found.Against(o.text("baseline"), r.baseline)
 	}
-	r.printer.write(found)
-	if err := r.writeEvidence(found); err != nil {
+	out.write(found)
+	if err := r.writeEvidence(found, p.hidden); err != nil {
 		p.lose("-evidence: %s", err)
 	}
 	page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
 	}
-	return r.printer.code(found)
+	return out.code(found)
 }
 
 // print writes what would be run.
@@ -184,12 +177,12 @@ func (r *proof) command(c *safety.Cell) string {
 var inFileName = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // writeEvidence writes the stories.
-func (r *proof) writeEvidence(found *safety.Report) error {
+func (r *proof) writeEvidence(found *safety.Report, hidden func(files.Create) files.Create) error {
 	if r.evidence == "" {
 		return nil
 	}
 	return files.Into(r.evidence, func(create files.Create) (err error) {
-		create = r.printer.hidden(create)
+		create = hidden(create)
 		for _, c := range found.Cells {
 			name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
 			if err == nil && len(c.Story) > 0 {

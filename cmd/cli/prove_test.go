@@ -35,14 +35,14 @@ func TestProofCommands(t *testing.T) {
 
 // TestEvidenceOfCommands: a driver may be a command with a path, and what it loses to is made again by a shell.
 func TestEvidenceOfCommands(t *testing.T) {
-	r := proof{evidence: t.TempDir(), printer: printer[*safety.Report]{program: &program{}}}
+	r := proof{evidence: t.TempDir()}
 	found := new(safety.Report)
 	for _, driver := range []string{"exec:python3 a/lock.py", "exec:python3 b/lock.py", "exec:python3 b%2Flock.py"} {
 		c := safety.Cell{Hazard: "pause", Driver: driver, Lock: "lock", Story: []safety.Event{{Kind: "granted"}}}
 		c.Command = r.command(&c)
 		found.Cells = append(found.Cells, c)
 	}
-	if err := r.writeEvidence(found); err != nil {
+	if err := r.writeEvidence(found, new(program).hidden); err != nil {
 		t.Fatal(err)
 	}
 	for name, driver := range map[string]string{

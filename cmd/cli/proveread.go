@@ -22,6 +22,16 @@ import (
 	"github.com/lockbench/lockbench/workloads/runner"
 )
 
+// proof is a run of prove.
+type proof struct {
+	hazards  []hazards.Hazard
+	locks    []hazards.Lock
+	asked    safety.Asked
+	options  hazards.Options
+	baseline *safety.Report // nil: none
+	evidence string
+}
+
 // readProof reads what is to be proven. What is wrong is a usage error that names the flag.
 func (p *program) readProof(o *options) (r *proof, err error) {
 	r = &proof{evidence: o.text("evidence")}
@@ -45,9 +55,6 @@ func (p *program) readProof(o *options) (r *proof, err error) {
 		return nil, rd.err
 	}
 	r.options.Prefix = "prove:" + runner.NewID() + ":"
-	if r.printer, err = proofs.printer(p, o); err != nil {
-		return nil, err
-	}
 	if opt := o.get("baseline"); opt.text != "" {
 		if r.baseline, err = readFrom(p, opt.text, safety.Read); err != nil {
 			return nil, fmt.Errorf("%s: %w", opt.written(), err)

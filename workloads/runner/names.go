@@ -29,43 +29,12 @@ var TrialNames = regexp.MustCompile(`^((?:[A-Za-z0-9:._/-]{1,64})?` + begin + `[
 // cost 3 % more CPU time a lock with 512 clients on 10 keys over rueidis.
 func NewID() string { return rand.Text()[:16] }
 
-// names is what all names of a cell begin with.
-func (r *Runner) names(cell int, p *spec.Plan) string {
+// namesOf is what all names of a plan begin with in a run of that id, on a server where they have a prefix.
+func namesOf(prefix, id string, p *spec.Plan) string {
 	if p.Shared {
-		return r.Target(cell).Prefix + shared + contenders(p) + ":"
+		return prefix + shared + contenders(p) + ":"
 	}
-	return r.Target(cell).Prefix + begin + r.id + ":"
-}
-
-// announceNames tells the owner of a server what to do if the run is killed, when it is too late to say anything.
-func (r *Runner) announceNames() {
-	for i := range r.Cells {
-		p, remedy := &r.Cells[i].Plan, ""
-		switch {
-		case p.Server != matrix.External:
-			continue
-		case p.Shared:
-			remedy = ", as those of all runs that contend with it, the last of which deletes them"
-		case r.Output != "":
-			remedy = "; should this run be killed: lockbench clean -addr URL " + r.Output
-		}
-		r.SayOnce("names on %s will begin with %s%s", r.Target(i).Redacted, r.names(i, p), remedy)
-	}
-}
-
-// leaves says what may be left on a user's server; it is empty for any other.
-func (t *trial) leaves(why string) string {
-	if t.Plan.Server != matrix.External {
-		return ""
-	}
-	return "names that begin with " + t.names(t.Cell, &t.Plan) + " may be left on " + t.Target(t.Cell).Redacted + " (" + why + ")"
-}
-
-// warnLeft says what may be left, and why.
-func (t *trial) warnLeft(why error) {
-	if text := t.leaves(why.Error()); text != "" {
-		t.Say("%s", text)
-	}
+	return prefix + begin + id + ":"
 }
 
 // notInNames is what the name of contenders cannot have; see TrialNames.

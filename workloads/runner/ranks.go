@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
@@ -21,17 +19,6 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/target"
 )
-
-// Fleet is how the processes of a run find each other. One that no engine has started starts the others itself, as copies, which it
-// talks to over pipes.
-type Fleet struct {
-	Child     bool // another process has started this one
-	Stdin     io.Reader
-	Args, Env []string // of a copy
-
-	Token string        // what ranks prove that they know; see fleet.Place
-	Limit time.Duration // how long rank 0 waits for the others
-}
 
 // childVariable tells a process that another one has started which rank it is: "2/4".
 const childVariable = "LOCKBENCH_CHILD"
@@ -168,22 +155,4 @@ func (r *Runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.R
 	}
 	run = &workloads.Run{Plan: p, Share: share, Service: svc, Prefix: t.Prefix, Record: results.Record{Env: r.Env}}
 	return run, func() { _ = svc.Close() }, nil
-}
-
-// share has the other processes make their shares of a trial until end is called.
-func (t *trial) share(run *workloads.Run) (end func()) {
-	p := run.Plan
-	if p.Processes <= 1 {
-		return func() {}
-	}
-	with := fleet.Trial{Cell: t.Cell, Prefix: run.Prefix}
-	if t.Allows != nil {
-		with.Search = fleet.SearchOf(p)
-	}
-	if s := t.server; p.Server == matrix.Private || p.Server == matrix.Embedded {
-		with.Server = &fleet.Server{URLs: s.URLs, Network: s.Network, Master: s.Master}
-	}
-	load := t.leader.Begin(with, p)
-	run.Share, run.Fleet = spec.ShareOf(&p, 0), load
-	return load.End
 }

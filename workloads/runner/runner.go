@@ -1,12 +1,10 @@
 package runner
 
 import (
-	"context"
-	"errors"
+	"io"
 	"sync/atomic"
 	"time"
 
-	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
@@ -31,11 +29,31 @@ type Config struct {
 	Allows func(cell int, p *spec.Plan) bool
 }
 
+// Fleet is how the processes of a run find each other. One that no engine has started starts the others itself, as copies, which it
+// talks to over pipes.
+type Fleet struct {
+	Child     bool // another process has started this one
+	Stdin     io.Reader
+	Args, Env []string // of a copy
+
+	Token string        // what ranks prove that they know; see fleet.Place
+	Limit time.Duration // how long rank 0 waits for the others
+}
+
 // Secrets are the passwords and tokens that no record and no message may have.
 type Secrets interface {
 	Add(secrets ...string)
 	Hide(text string) string  // in what lockbench writes
 	Scrub(text string) string // in what others have written
+}
+
+// Job is a trial to run.
+type Job struct {
+	matrix.Trial
+	Plan   spec.Plan                             // that of the cell, or what a search makes of it
+	Number int                                   // of all trials in their order, from 1
+	After  time.Duration                         // planned for all that follow
+	Stop   func(workloads.Snapshot) (why string) // see workloads.Run; nil: nothing stops it
 }
 
 // Observer watches trials.
@@ -50,22 +68,22 @@ type Observer interface {
 type Runner struct {
 	Experiment
 	Config
+	*output
 	Records results.Collector // of Trials
 
 	id         string                         // of the run
 	servers    map[string]*target.Deployments // by side
 	leader     *fleet.Leader                  // of several processes; nil of one
 	rendezvous *fleet.Rendezvous
-	meetAt     string // where the ranks meet
-	opened     int    // trials so far
-	unsaved    []*results.Record
+	meetAt     string                 // where the ranks meet
+	opened     int                    // trials so far
 	left       atomic.Pointer[string] // what the trial under way leaves if it is given up; nil: nothing
 }
 
 // New returns a runner, and reads the files that logging in takes. A signal may end the program while one of them is a pipe to which
 // nobody writes: nothing is started yet.
 func New(e Experiment, c Config) (r *Runner, err error) {
-	r = &Runner{Experiment: e, Config: c, id: NewID()}
+	r = &Runner{Experiment: e, Config: c, id: NewID(), output: newOutput(c.Output, c.Secrets.Hide, c.Say, c.Lose)}
 	if r.servers, err = e.Deployments(); err != nil {
 		return nil, err
 	}
@@ -78,125 +96,5 @@ func New(e Experiment, c Config) (r *Runner, err error) {
 	return r, err
 }
 
-// Do calls measure while there are servers and, if there are any, the other processes of the run.
-func (r *Runner) Do(ctx context.Context, measure func() error) error {
-	r.announceNames()
-	defer r.stopServers()
-	err := r.assemble(ctx)
-	if err == nil {
-		defer r.disperse(nil)
-		return measure()
-	}
-	r.disperse(err)
-	return err
-}
-
-// stopServers stops those of both sides. What they share has nothing to stop the second time.
-func (r *Runner) stopServers() {
-	for _, ds := range r.servers {
-		if err := ds.Close(); err != nil {
-			r.Say("stopping the servers: %s", err)
-		}
-	}
-}
-
-// abandonTimeout bounds the clean-up of an exit that waits for nothing.
-const abandonTimeout = 500 * time.Millisecond
-
-// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave, and stops servers
-// of our own if that is instant. On Linux they die with this process in any case.
-func (r *Runner) Abandon() {
-	if left := r.left.Load(); left != nil {
-		r.Say("%s", *left)
-	}
-	stopped, cancel := context.WithTimeout(context.Background(), abandonTimeout)
-	go func() {
-		defer cancel()
-		r.stopServers()
-	}()
-	<-stopped.Done()
-}
-
-// Outcome is what the trials of an experiment have come to, besides their records.
-type Outcome struct {
-	Ran      bool  // some cell made sense
-	Failed   bool  // some trial has no record, or a partial one that no signal has cut short
-	Violated bool  // a lock that claims to exclude did not
-	Missing  []int // cells without a record, other than those that make no sense
-}
-
-// Trials runs the trials of all cells by turns, and calls after when each is over.
-func (r *Runner) Trials(ctx context.Context, after func()) (out Outcome) {
-	dropped, senseless, recorded := map[int]bool{}, map[int]bool{}, map[int]bool{}
-	drop := func(cell int) { // with its partner, which would have nothing to be compared with
-		dropped[cell] = true
-		if partner, ok := r.Partner(cell); ok && !dropped[partner] {
-			dropped[partner] = true
-			r.SayOnce("%sleft out from here on, as there is nothing to compare it with", r.about(partner))
-		}
-	}
-	for i, t := range r.Order {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := r.Lost(); err != nil {
-			out.Failed = true
-			r.Say("the remaining trials are left out: %v", err)
-			break
-		}
-		if dropped[t.Cell] {
-			continue
-		}
-		p := r.Cells[t.Cell].Plan
-		p.Seed = spec.SeedOf(p.Seed, t.Trial) // which draws anew
-		rec, err := r.Measure(ctx, Job{t, p, i + 1, r.Length(i + 1), nil})
-		if misfit, ok := errors.AsType[*matrix.Misfit](err); ok {
-			r.SayOnce("skipped: %v", misfit)
-			senseless[t.Cell] = true
-			drop(t.Cell)
-			continue
-		}
-		if err == nil {
-			out.Ran, recorded[t.Cell] = true, true
-			err = r.keep(ctx, rec)
-			out.Violated = out.Violated || rec.Violated()
-		}
-		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
-			out.Failed = true
-			r.Say("%s%s", r.about(t.Cell), err)
-			drop(t.Cell)
-		}
-		after()
-	}
-	r.SaveRest()
-	for i := range r.Cells {
-		if !recorded[i] && !senseless[i] {
-			out.Missing = append(out.Missing, i)
-		}
-	}
-	return out
-}
-
-// keep saves a record. The error is why the trial ended before its time.
-func (r *Runner) keep(ctx context.Context, rec *results.Record) error {
-	partial := rec.Partial
-	if err := rec.Label(); err != nil {
-		r.Lose("%strial %d is partial: %s", r.about(rec.Cell), rec.Trial, rec.Partial)
-	}
-	r.Save(rec)
-	if err := r.Records.Add(rec); err != nil {
-		return err
-	}
-	if partial != "" && ctx.Err() == nil {
-		return errors.New(partial)
-	}
-	return nil
-}
-
-// about begins a message about a cell; it is empty if there is only one.
-func (r *Runner) about(cell int) string {
-	if label := r.Label(cell); label != "" {
-		return label + ": "
-	}
-	return ""
-}
+// names is what all names of a cell begin with.
+func (r *Runner) names(cell int, p *spec.Plan) string { return namesOf(r.Target(cell).Prefix, r.id, p) }

@@ -16,20 +16,12 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/sharing"
 	"github.com/lockbench/lockbench/workloads/target"
 )
-
-// Job is a trial to run.
-type Job struct {
-	matrix.Trial
-	Plan   spec.Plan                             // that of the cell, or what a search makes of it
-	Number int                                   // of all trials in their order, from 1
-	After  time.Duration                         // planned for all that follow
-	Stop   func(workloads.Snapshot) (why string) // see workloads.Run; nil: nothing stops it
-}
 
 // trial is one under way.
 type trial struct {
@@ -150,6 +142,21 @@ func (r *Runner) Failed(j Job, why error) *results.Record {
 	return &rec
 }
 
+// leaves says what may be left on a user's server; it is empty for any other.
+func (t *trial) leaves(why string) string {
+	if t.Plan.Server != matrix.External {
+		return ""
+	}
+	return "names that begin with " + t.names(t.Cell, &t.Plan) + " may be left on " + t.Target(t.Cell).Redacted + " (" + why + ")"
+}
+
+// warnLeft says what may be left, and why.
+func (t *trial) warnLeft(why error) {
+	if text := t.leaves(why.Error()); text != "" {
+		t.Say("%s", text)
+	}
+}
+
 // close closes a service of the trial. The last user of a table drops it.
 func (t *trial) close(svc drivers.Service) {
 	if err := svc.Close(); err != nil {
@@ -188,6 +195,24 @@ func (t *trial) enter(ctx context.Context, run *workloads.Run) (leave func(), er
 		}
 		t.close(svc)
 	}, nil
+}
+
+// share has the other processes make their shares of a trial until end is called.
+func (t *trial) share(run *workloads.Run) (end func()) {
+	p := run.Plan
+	if p.Processes <= 1 {
+		return func() {}
+	}
+	with := fleet.Trial{Cell: t.Cell, Prefix: run.Prefix}
+	if t.Allows != nil {
+		with.Search = fleet.SearchOf(p)
+	}
+	if s := t.server; p.Server == matrix.Private || p.Server == matrix.Embedded {
+		with.Server = &fleet.Server{URLs: s.URLs, Network: s.Network, Master: s.Master}
+	}
+	load := t.leader.Begin(with, p)
+	run.Share, run.Fleet = spec.ShareOf(&p, 0), load
+	return load.End
 }
 
 // scrub hides secrets in what a record quotes of others, and makes it fit for a terminal.
