@@ -165,8 +165,8 @@ func unfit(p *spec.Plan, t drivers.Traits) *Misfit {
 			"acks replicas", "there are not as many to acknowledge"},
 		{p.Server == Embedded && topology != "" && topology != drivers.TopologyRedlock,
 			"topology", "the embedded server cannot be part of one; -addr private can"},
-		{p.Server == Private && topology == drivers.TopologyEnsemble && p.Nodes != 1 && p.Nodes != ensembleNodes,
-			"topology nodes", fmt.Sprintf("lockbench starts ensembles of 1 or %d", ensembleNodes)},
+		{p.Server == Private && topology == drivers.TopologyEnsemble && p.Nodes != 1 && p.Nodes != usualNodes[topology],
+			"topology nodes", fmt.Sprintf("lockbench starts ensembles of 1 or %d", usualNodes[topology])},
 
 		{known && p.Release != "" && !slices.Contains(releases, drivers.Release(p.Release)),
 			"lock release", "this design has one release of its own"},

@@ -20,37 +20,30 @@ func (c *Cell) typed(s spec.Setting) string { return s.Typed(&c.Plan, &c.Plan.Lo
 
 // Label tells a cell from the others: its side, and the settings in which they differ, with their values.
 func (m *Matrix) Label(i int) string {
-	all := m.parts(i, func(spec.Setting) bool { return true })
-	return strings.TrimSpace(m.Cells[i].Side + " " + strings.Join(all, " "))
+	return strings.TrimSpace(m.Cells[i].Side + " " + strings.Join(m.parts(i), " "))
 }
 
 // Name returns the driver and the lock of a cell, and in what else the cells differ: "rueidis set-nx (wait queue, ttl
 // 2s)". The way of waiting is left out where no other cell of that lock has another.
 func (m *Matrix) Name(i int) string {
 	p := &m.Cells[i].Plan
-	name := strings.TrimSpace(p.Driver + " " + p.Lock)
-	waits := slices.ContainsFunc(m.Cells, func(c Cell) bool {
+	name, but := strings.TrimSpace(p.Driver+" "+p.Lock), []string{"driver", "lock"}
+	if !slices.ContainsFunc(m.Cells, func(c Cell) bool {
 		return c.Plan.Driver == p.Driver && c.Plan.Lock == p.Lock && c.Plan.Wait != p.Wait
-	})
-	if more := m.parts(i, func(s spec.Setting) bool {
-		return s.Name != "driver" && s.Name != "lock" && (waits || s.Name != "wait")
-	}); more != nil {
+	}) {
+		but = append(but, "wait")
+	}
+	if more := m.parts(i, but...); more != nil {
 		name += " (" + strings.Join(more, ", ") + ")"
 	}
 	return name
 }
 
-// PairLabel tells the pair of a cell from the others, by the settings in which both of its cells agree.
-func (m *Matrix) PairLabel(i int) string {
-	partner := &m.Cells[i^1]
-	return strings.Join(m.parts(i, func(s spec.Setting) bool { return m.Cells[i].typed(s) == partner.typed(s) }), " ")
-}
-
-// parts are the settings in which cells differ, with their values.
-func (m *Matrix) parts(i int, shown func(spec.Setting) bool) (parts []string) {
+// parts are the settings in which cells differ, with their values, but for some.
+func (m *Matrix) parts(i int, but ...string) (parts []string) {
 	for _, s := range m.differ {
 		value := m.Cells[i].typed(s)
-		if value == "" || !shown(s) {
+		if value == "" || slices.Contains(but, s.Name) {
 			continue
 		}
 		if !s.Speaks {

@@ -31,10 +31,6 @@ type Cell struct {
 	Traits drivers.Traits // of its design
 	Wrong  string         // what is wrong with its design; see drivers.Design
 
-	// Load and Classes are what was asked for, before anything was cleared.
-	Load    spec.Load
-	Classes []spec.Class
-
 	Side string // of a matrix with two sides; see results.Record
 	Pair int
 }
@@ -79,24 +75,23 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 // Add resolves a plan and adds its cell, unless there is one that runs the same: the setting in which they differ is
 // not read. What makes no sense is skipped. It returns a *spec.FieldError if the plan cannot run.
 func (m *Matrix) Add(p spec.Plan, s Server) error {
-	load, classes := p.Load, slices.Clone(p.Classes)
 	design, err := Resolve(&p, s)
-	if misfit, ok := errors.AsType[*Misfit](err); ok {
-		m.skip(misfit)
+	if _, ok := errors.AsType[*Misfit](err); ok {
+		m.skip(err.Error())
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	if m.cellOf == nil {
+		m.cellOf = map[string]int{}
+	}
 	key := fmt.Sprintf("%#v", p)
 	cell, known := m.cellOf[key]
 	if !known {
-		if m.cellOf == nil {
-			m.cellOf = map[string]int{}
-		}
 		cell = len(m.Cells)
 		m.cellOf[key] = cell
-		m.Cells = append(m.Cells, Cell{Plan: p, Traits: design.Traits, Wrong: design.Wrong, Load: load, Classes: classes})
+		m.Cells = append(m.Cells, Cell{Plan: p, Traits: design.Traits, Wrong: design.Wrong})
 	}
 	m.places = append(m.places, cell)
 	return nil
@@ -116,12 +111,12 @@ func (s Skip) String() string {
 }
 
 // skip notes that the cell of a plan is left out.
-func (m *Matrix) skip(why *Misfit) {
+func (m *Matrix) skip(why string) {
 	m.places = append(m.places, -1)
-	i := slices.IndexFunc(m.Skipped, func(s Skip) bool { return s.Text == why.Error() })
+	i := slices.IndexFunc(m.Skipped, func(s Skip) bool { return s.Text == why })
 	if i < 0 {
 		i = len(m.Skipped)
-		m.Skipped = append(m.Skipped, Skip{Text: why.Error()})
+		m.Skipped = append(m.Skipped, Skip{Text: why})
 	}
 	m.Skipped[i].Cells++
 }

@@ -11,12 +11,6 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-const (
-	redlockNodes     = 5 // as in the description of the algorithm
-	clusterPrimaries = 3 // the fewest that Redis calls a cluster
-	ensembleNodes    = 3 // likewise
-)
-
 // Server is where the plans of a driver are to run.
 type Server struct {
 	Kind string // as plans name it
@@ -92,22 +86,25 @@ func findDesign(p *spec.Plan) (design drivers.Design, m *Misfit) {
 // classes.
 func clearUnread(p *spec.Plan, kept func(spec.Setting) bool) {
 	loads := []*spec.Load{&p.Load}
+	if len(p.Classes) > 0 {
+		p.Clients = 0
+	}
 	for i := range p.Classes {
 		loads = append(loads, &p.Classes[i].Load)
+		p.Clients += p.Classes[i].Clients
 	}
-	for i, l := range loads {
-		if i == 1 {
-			p.Clients = 0
-		}
-		if i > 0 {
-			p.Clients += l.Clients
-		}
+	for _, l := range loads {
 		for _, s := range spec.Settings {
 			if !kept(s) && !s.Reads(p, l) {
 				s.Clear(p, l)
 			}
 		}
 	}
+}
+
+// usualNodes are as many as the description of Redlock has, and the fewest that make a cluster or an ensemble.
+var usualNodes = map[drivers.Topology]int{
+	drivers.TopologyRedlock: 5, drivers.TopologyCluster: 3, drivers.TopologyEnsemble: 3,
 }
 
 // fillTopology fills in what the topology of p needs of servers that lockbench starts. Elsewhere they are as many as
@@ -122,9 +119,6 @@ func fillTopology(p *spec.Plan) {
 	case p.Replicas == 0 && t == drivers.TopologySentinel:
 		p.Replicas = 1
 	case p.Nodes == 0:
-		p.Nodes = map[drivers.Topology]int{
-			drivers.TopologyRedlock: redlockNodes, drivers.TopologyCluster: clusterPrimaries,
-			drivers.TopologyEnsemble: ensembleNodes,
-		}[t]
+		p.Nodes = usualNodes[t]
 	}
 }
