@@ -3,14 +3,10 @@
 package cli
 
 import (
-	"bytes"
 	"crypto/rand"
 	_ "embed"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,8 +20,6 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads"
-	"github.com/lockbench/lockbench/workloads/fleet"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/target"
 )
@@ -36,24 +30,16 @@ var manifestFlags = []flagDef{
 	{"name", "", groupFleet, "NAME", "lockbench", false, "of Job, Service and Secret"},
 }
 
-// manifest has the place of what manifestValues holds.
+// manifest is a template for manifestValues. YAML reads what %q writes.
 //
 //go:embed fleet.yaml
 var manifest string
 
 type manifestValues struct {
-	Name, Image, Token, Rendezvous                  string
-	Ranks, Port                                     int
-	Args                                            []string
-	TokenVariable, PasswordVariable, PasswordSecret string
-	Memory                                          string
+	Name, Image, Token string
+	Ranks              int
+	Args               []string
 }
-
-// rankMemory is what a rank needs: the logs of rank 0 may take twice their size with garbage, and the load has the rest.
-const rankMemory = 4 * workloads.MaxLogs
-
-// manifestPort is that of rank 0. A pod has all ports for itself.
-const manifestPort = 7000
 
 func (p *program) fleetCommand() *cobra.Command {
 	c := p.command(&cobra.Command{
@@ -80,7 +66,7 @@ func (p *program) fleetCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := template.Must(template.New("manifest").Funcs(template.FuncMap{"json": jsonText}).Parse(manifest))
+		t := template.Must(template.New("manifest").Parse(manifest))
 		return p.secrets.Hiding(func(w io.Writer) error { return t.Execute(w, v) })(p.stdout)
 	})
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -113,12 +99,7 @@ func (p *program) readManifest(o *options, args []string) (v manifestValues, err
 	if err := p.checkRankFlags(args); err != nil {
 		return v, err
 	}
-	v = manifestValues{
-		Name: name.text, Image: image.text, Token: rand.Text(), Ranks: n, Port: manifestPort,
-		TokenVariable: fleet.TokenVariable, PasswordVariable: passwordVariable, PasswordSecret: name.text + "-password",
-		Rendezvous: net.JoinHostPort(name.text+"-0."+name.text, strconv.Itoa(manifestPort)),
-		Memory:     fmt.Sprintf("%dGi", rankMemory>>30),
-	}
+	v = manifestValues{Name: name.text, Image: image.text, Token: rand.Text(), Ranks: n}
 	for _, arg := range args {
 		v.Args = append(v.Args, strings.ReplaceAll(arg, "$", "$$")) // Kubernetes expands $(NAME)
 	}
@@ -163,13 +144,4 @@ func (p *program) checkRankFlags(args []string) error {
 // hasPassword reports whether a password is part of an address, or stands where the driver looks for it.
 func hasPassword(t target.Target) bool {
 	return slices.ContainsFunc(t.Secrets, func(s drivers.Secret) bool { return s != "" })
-}
-
-// jsonText returns a string of JSON, which YAML reads as well.
-func jsonText(s string) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(s)
-	return strings.TrimSuffix(b.String(), "\n"), err
 }
