@@ -117,8 +117,10 @@ func (p *program) conduct(ctx context.Context, o *options, e runner.Experiment, 
 	measure func(context.Context, *runner.Runner) error) (err error) {
 	leads := e.Place.Rank == 0
 	switch {
-	case leads && o.on("dry-run"):
+	case o.on("dry-run") && leads:
 		return p.secrets.Hiding(preview)(p.stdout)
+	case o.on("dry-run"):
+		return nil // nobody would lead it
 	case leads:
 		if w.page, w.metrics, err = p.openLive(ctx, o, w.command, c.Env.Lockbench); err != nil {
 			return err
@@ -127,7 +129,9 @@ func (p *program) conduct(ctx context.Context, o *options, e runner.Experiment, 
 		if !o.on("quiet") {
 			w.line = progress.New(p.stderr, w.trials)
 		}
-		c.Observer = w
+		if w.line != nil || w.metrics != nil {
+			c.Observer = w
+		}
 	}
 	r, err := runner.New(e, c)
 	if err != nil {
