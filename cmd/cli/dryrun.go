@@ -5,12 +5,12 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
@@ -25,11 +25,9 @@ func (e experiment) print(w io.Writer) error {
 			b.WriteString(line)
 		}
 	}
-	for _, side := range []string{"", results.SideBase, results.SideHead} {
-		if targets, is := e.Targets[side]; is {
-			for _, line := range targets.Lines() {
-				comment(strings.TrimSpace(side+" server: ") + " " + line)
-			}
+	for _, side := range slices.Sorted(maps.Keys(e.Targets)) {
+		for _, line := range e.Targets[side].Lines() {
+			comment(strings.TrimSpace(side+" server: ") + " " + line)
 		}
 	}
 	cells, each := format.Plural(len(e.Cells), "cell"), format.Plural(e.Trials, "trial")
@@ -62,30 +60,21 @@ func (e experiment) print(w io.Writer) error {
 	return err
 }
 
-// alwaysShown are the settings that a workload shows though they have their default values.
-var alwaysShown = []string{"driver", "lock", "wait", "clients", "keys", "hold", "ttl", "duration", "warmup"}
-
-// workloadOf returns a plan as a workload. What its classes have they have in full.
+// workloadOf returns a plan as a workload, without what is off. What its classes have they have in full.
 func workloadOf(p *spec.Plan) *file.Workload {
 	w := &file.Workload{Name: p.Workload}
-	add := func(to *file.Settings, s spec.Setting, l *spec.Load) {
-		if text := s.Typed(p, l); text != "" && (text != s.Default || slices.Contains(alwaysShown, s.Name)) {
-			*to = append(*to, file.Setting{Field: s.Name, Text: text})
-		}
-	}
-	for _, c := range p.Classes {
-		own := file.Class{Name: c.Name}
+	of := func(l *spec.Load, class bool) (all file.Settings) {
 		for _, s := range spec.Settings {
-			if s.Class {
-				add(&own.Settings, s, &c.Load)
+			text := s.Typed(p, l)
+			if off := text == s.Zero && s.Default == s.Zero; text != "" && !off && (s.Class == class || p.Classes == nil) {
+				all = append(all, file.Setting{Field: s.Name, Text: text})
 			}
 		}
-		w.Classes = append(w.Classes, own)
+		return all
 	}
-	for _, s := range spec.Settings {
-		if !s.Class || w.Classes == nil {
-			add(&w.Top, s, &p.Load)
-		}
+	w.Top = of(&p.Load, false)
+	for _, c := range p.Classes {
+		w.Classes = append(w.Classes, file.Class{Name: c.Name, Settings: of(&c.Load, true)})
 	}
 	return w
 }
