@@ -41,14 +41,14 @@ func ifSet(set bool, text string) string {
 func ParseInt(text string) (int, error) {
 	digits := strings.TrimRight(text, "kKM")
 	factor := map[string]int{"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}[text[len(digits):]]
-	n, err := strconv.ParseInt(digits, 0, strconv.IntSize)
+	n, err := strconv.Atoi(strings.ReplaceAll(digits, "_", ""))
 	switch {
-	case errors.Is(err, strconv.ErrRange) || err == nil && factor > 0 && int(n)*factor/factor != int(n):
+	case errors.Is(err, strconv.ErrRange) || err == nil && factor > 0 && n*factor/factor != n:
 		return 0, errors.New("too large a number")
 	case err != nil || factor == 0:
 		return 0, errors.New("must be a whole number such as 64, 1_000 or 10k")
 	}
-	return int(n) * factor, nil
+	return n * factor, nil
 }
 
 // FormatInt writes a number; 0 is the empty text.

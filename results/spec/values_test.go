@@ -10,13 +10,13 @@ import (
 
 func TestParseInt(t *testing.T) {
 	for in, want := range map[string]int{
-		"0": 0, "64": 64, "-1": -1, "1_000": 1000, "1_000_000": 1e6, "10k": 10_000, "10K": 10_000, "2M": 2e6, "1_0k": 10_000,
+		"0": 0, "64": 64, "-1": -1, "1_000": 1000, "1_000_000": 1e6, "10k": 10_000, "010": 10, "10K": 10_000, "2M": 2e6, "1_0k": 10_000,
 	} {
 		if got, err := ParseInt(in); got != want || err != nil {
 			t.Errorf("%q is %d, %v; want %d", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "k", "_1", "1_", "1__0", "1_k", "1.5k", "ten", "10m", "1 0", "9223372036854775807k", "99999999999999999999", "-"} {
+	for _, in := range []string{"", "k", "_", "0x10", "1.5k", "ten", "10m", "1 0", "9223372036854775807k", "99999999999999999999", "-"} {
 		if got, err := ParseInt(in); err == nil {
 			t.Errorf("%q is taken for %d", in, got)
 		}
