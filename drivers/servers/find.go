@@ -94,8 +94,7 @@ func run(ctx context.Context, limit time.Duration, cmd *exec.Cmd) error {
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { p.KillGroup() })
-	err = p.Wait()
-	if !stop() {
+	if err = p.Wait(); !stop() {
 		return context.Cause(ctx)
 	}
 	return err

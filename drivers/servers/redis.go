@@ -3,7 +3,6 @@ package servers
 // A private redis-server or valkey-server; both are configured and started alike.
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -74,7 +73,7 @@ func (r *Redis) setUp(_ context.Context, s *Server, o Options) (err error) {
 		o = o.with("cluster-port " + strconv.Itoa(r.bus.number))
 	}
 	if o.TLS {
-		if r.login.TLSConfig, err = s.certify(cmp.Or(o.ca, new(authority)), ""); err != nil {
+		if r.login.TLSConfig, err = s.certify(o.ca, ""); err != nil {
 			return err
 		}
 		s.url = "rediss://" + r.login.Addr

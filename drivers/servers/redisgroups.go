@@ -298,16 +298,18 @@ func StartCluster(ctx context.Context, primaries int, o Options) (*Cluster, erro
 func (c *Cluster) join(ctx context.Context) error {
 	first, n := c.Nodes[0], len(c.Nodes)
 	for i, node := range c.Nodes {
-		// If the epochs differ from the start, there is no conflict to resolve first.
-		_, err := node.command(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
-		if err == nil {
-			_, err = node.command(ctx, "CLUSTER", "ADDSLOTSRANGE", i*clusterSlots/n, (i+1)*clusterSlots/n-1)
+		commands := [][]any{
+			{"CLUSTER", "SET-CONFIG-EPOCH", i + 1}, // if they differ from the start, there is no conflict to resolve first
+			{"CLUSTER", "ADDSLOTSRANGE", i * clusterSlots / n, (i+1)*clusterSlots/n - 1},
+			{"CLUSTER", "MEET", "127.0.0.1", first.port.number, first.bus.number},
 		}
-		if err == nil && i > 0 {
-			_, err = node.command(ctx, "CLUSTER", "MEET", "127.0.0.1", first.port.number, first.bus.number)
+		if i == 0 {
+			commands = commands[:2]
 		}
-		if err != nil {
-			return node.failed("start", err)
+		for _, words := range commands {
+			if _, err := node.command(ctx, words...); err != nil {
+				return node.failed("start", err)
+			}
 		}
 	}
 	return nil
@@ -315,12 +317,12 @@ func (c *Cluster) join(ctx context.Context) error {
 
 // up returns nil if every node knows all others and reports all slots as served.
 func (c *Cluster) up(ctx context.Context) error {
+	slots, size := strconv.Itoa(clusterSlots), strconv.Itoa(len(c.Nodes))
 	for _, node := range c.Nodes {
 		info, err := node.command(ctx, "CLUSTER", "INFO")
 		if err != nil {
 			return err
 		}
-		slots, size := strconv.Itoa(clusterSlots), strconv.Itoa(len(c.Nodes))
 		for _, line := range []string{"cluster_state:ok", "cluster_slots_ok:" + slots, "cluster_size:" + size} {
 			if !strings.Contains(info, line+"\r\n") {
 				return fmt.Errorf("%s does not say %s", node.URL(), line)

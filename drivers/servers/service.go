@@ -116,11 +116,12 @@ func Start(ctx context.Context, service string, o Options) (*Running, error) {
 		return nil, fmt.Errorf("lockbench does not know how to start %s: it starts %s, and what servers.Register describes",
 			service, strings.Join(names, ", "))
 	}
-	var err error
 	if o.Binary == "" {
-		if o.Binary, err = s.Locate(); err != nil {
+		path, err := s.Locate()
+		if err != nil {
 			return nil, err
 		}
+		o.Binary = path
 	}
 	return s.Start(ctx, o)
 }

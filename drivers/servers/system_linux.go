@@ -3,6 +3,8 @@ package servers
 // What only Linux has: descendants, file systems in memory at a known place, and ports that stay reserved.
 
 import (
+	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -38,38 +40,23 @@ func inMemory(dir string) bool {
 	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
 }
 
-// memoryRoots returns the directories in memory that may hold private directories.
-func memoryRoots() []string {
-	if !inMemory(sharedMemory) {
-		return nil
-	}
-	return []string{sharedMemory}
-}
-
 // reservePort binds a socket to a port and never listens. The kernel then gives the port to no process that asks for any
 // free one (nor, as a local port, to a client that connects), but a server that asks for it by number gets it, because
 // servers use SO_REUSEADDR. Otherwise the reconnecting clients of a killed server could take its port, or even connect
 // to themselves.
-func reservePort() (_ *port, err error) {
+func reservePort() (*port, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
 	p := &port{held: os.NewFile(uintptr(fd), "port")}
-	defer func() {
-		if err != nil {
-			p.free()
-		}
-	}()
-	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
-		return nil, os.NewSyscallError("setsockopt", err)
+	if err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 	}
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return nil, os.NewSyscallError("bind", err)
-	}
-	addr, err := unix.Getsockname(fd)
-	if err != nil {
-		return nil, os.NewSyscallError("getsockname", err)
+	addr, noName := unix.Getsockname(fd)
+	if err = errors.Join(err, noName); err != nil {
+		p.free()
+		return nil, fmt.Errorf("reserve a port: %w", err)
 	}
 	p.number = addr.(*unix.SockaddrInet4).Port
 	return p, nil

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 )
@@ -36,20 +35,22 @@ type tempDir struct {
 func newTempDir(root string) (*tempDir, error) {
 	path, err := os.MkdirTemp(root, newPrefix) // mode 0700
 	if err != nil {
-		return nil, fmt.Errorf("no directory for its files: %w; TMPDIR names the directory for temporary files, which has to exist and to be writable", err)
+		return nil, fmt.Errorf("no directory for its files: %w; "+
+			"TMPDIR names the directory for temporary files, which has to exist and to be writable", err)
 	}
 	d := &tempDir{path: path}
 	if d.lock, err = os.OpenFile(d.file(lockFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
 		err = tryLock(d.lock)
 	}
+	final := filepath.Join(root, strings.Replace(filepath.Base(path), newPrefix, dirPrefix, 1))
 	if err == nil {
-		final := filepath.Join(root, dirPrefix+strings.TrimPrefix(filepath.Base(path), newPrefix))
-		if err = os.Rename(path, final); err == nil {
-			d.path = final
-			return d, nil
-		}
+		err = os.Rename(path, final)
 	}
-	return nil, errors.Join(err, d.remove())
+	if err != nil {
+		return nil, errors.Join(err, d.remove())
+	}
+	d.path = final
+	return d, nil
 }
 
 // NewDir returns a private directory for something else than a server, and what removes it. After the death of this
@@ -102,14 +103,9 @@ func canonical(path string) string {
 }
 
 // sweep removes the directories that this user's dead processes have left, unless a server still runs in them. Linux
-// ends the servers with the process.
+// ends the servers with the process. A directory that has been swept already is not found a second time.
 func sweep() {
-	roots := append(memoryRoots(), tempRoot())
-	if os.Geteuid() == 0 {
-		roots = append(roots, plainRoot()) // where servers are that refuse to run as root
-	}
-	slices.Sort(roots)
-	for _, root := range slices.Compact(roots) {
+	for _, root := range []string{tempRoot(), plainRoot(), sharedMemory} { // the second has servers that refuse to run as root
 		paths, _ := filepath.Glob(filepath.Join(root, dirPrefix+"*"))
 		for _, path := range paths {
 			sweepDir(path)

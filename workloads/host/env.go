@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -75,29 +76,16 @@ func version(info *debug.BuildInfo) string {
 	if info.Main.Path == module {
 		return mainVersion(info)
 	}
-	for _, dep := range info.Deps {
-		if dep.Path == module {
-			return versionOf(dep)
-		}
+	if i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module }); i >= 0 {
+		return versionOf(info.Deps[i])
 	}
 	return "devel"
 }
 
-// mainVersion returns the main module's version, or else the revision that it was built from.
+// mainVersion returns the main module's version, which go build takes from its repository.
 func mainVersion(info *debug.BuildInfo) string {
-	settings := map[string]string{}
-	for _, s := range info.Settings {
-		settings[s.Key] = s.Value
-	}
-	revision := settings["vcs.revision"]
-	if settings["vcs.modified"] == "true" {
-		revision += "+dirty"
-	}
-	switch v := info.Main.Version; {
-	case v != "" && v != "(devel)":
+	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
-	case revision != "":
-		return revision
 	}
 	return "devel"
 }

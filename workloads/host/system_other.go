@@ -1,8 +1,11 @@
-// Systems that tell neither their limits nor their release in the usual way.
+// Systems that tell none of this in the usual way.
 
 //go:build !unix
 
 package host
 
-func fileLimit() int { return 0 }
-func kernel() string { return "" }
+import "time"
+
+func fileLimit() int            { return 0 }
+func kernel() string            { return "" }
+func ProcessCPU() time.Duration { return -1 }

@@ -1,4 +1,4 @@
-// Limits and names of unix-like systems.
+// What unix-like systems tell: limits, their name, and the CPU time of this process.
 
 //go:build unix
 
@@ -6,6 +6,7 @@ package host
 
 import (
 	"math"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,4 +27,13 @@ func kernel() string {
 		return ""
 	}
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+// ProcessCPU returns the CPU time of this process; it is negative if the system does not tell.
+func ProcessCPU() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return -1
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
