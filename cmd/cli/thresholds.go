@@ -82,7 +82,8 @@ func thresholdFault(opt *option, err error) error {
 
 // figureHint names the figure that was probably meant, or where all of them stand.
 func figureHint(name string) string {
-	if hint := suggest.DidYouMean("", name, metric.Names()); hint != "" {
+	meant := strings.Replace(name, "wait.", "acquire.", 1) // as tables call it
+	if hint := suggest.DidYouMean("", meant, metric.Names()); hint != "" {
 		return hint
 	}
 	return " (lockbench help figures lists them)"

@@ -44,16 +44,16 @@ func runFacts(v *view.Run, c *results.Cell) *Table {
 	t, todo := &Table{}, next(c)
 	if len(v.Cells) == 1 {
 		lists, tone := measured(c), toneOf(c)
-		t.fact(Plain, "limited by", limited(c))
-		t.fact(Plain, "waits", format.Join(lists.Of[string(view.Waiting(c))]...))
-		t.fact(tone*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
+		if c.Counts.Acquired+c.Breaches() > 0 {
+			t.fact(Plain, "limited by", limited(c))
+			t.fact(Plain, "waits", format.Join(lists.Of[string(view.Waiting(c))]...))
+			t.fact(tone*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
+		}
 		t.fact(max(tone, Warn), "witnesses", view.Witnesses(c))
 		t.fact(Plain, "outcomes", format.Join(lists.Of["outcomes"]...))
 		t.fact(Warn, "errors", errorsOf(c.Counts))
-		for _, m := range marks(c) {
-			t.fact(m.Tone, strings.TrimSpace(m.Code+" "+m.Args), m.Line)
-		}
-		t.fact(Warn, "note", strings.Join(c.Warnings[:min(1, len(c.Warnings))], ""))
+		t.tellMarks(c)
+		t.fact(Warn, "note", strings.Join(c.Warnings[:firstNotes(c)], ""))
 	} else if !c.Violated() {
 		todo = map[bool]string{true: prove(c)}[v.Rivals]
 	}
@@ -87,7 +87,7 @@ func measured(c *results.Cell) (lists view.Grouped[string, string]) {
 		}
 	}
 	for _, d := range metric.Distributions {
-		lists.Add("values", format.Labelled(string(d.Metric), c.Latency[d.Metric].Count))
+		lists.Add("samples", format.Labelled(string(d.Metric), c.Latency[d.Metric].Count))
 	}
 	return lists
 }
@@ -96,21 +96,25 @@ func measured(c *results.Cell) (lists view.Grouped[string, string]) {
 func figures(v *view.Run) (blocks []Block) {
 	noted := 0
 	for i, c := range v.Cells {
-		t, lists := facts("row", v.Names[i]), measured(c)
+		t, lists, notes := &Table{}, measured(c), c.Warnings
+		if len(v.Cells) > 1 {
+			t = facts("row", v.Names[i], "limited by", limited(c))
+		} else {
+			notes = notes[firstNotes(c):]
+		}
 		for _, list := range lists.Keys {
 			t.fact(Plain, list, format.Join(lists.Of[list]...))
 		}
 		bound := strings.TrimPrefix(format.Three(c.Bound.LocksPerS)+" locks/s by "+c.Bound.By, "0 locks/s by ")
 		t.fact(Plain, "bound", format.Join(bound, lasting("round trip", c.Bound.RoundTrip())))
-		t.fact(Plain, "limited by", limited(c))
 		for _, e := range c.Safety.Events[:min(1, len(c.Safety.Events))] {
 			t.fact(Bad, "overlap", fmt.Sprintf("at %s: client %d was granted key %d, which %d held",
 				format.Duration(e.At), e.Intruder, e.Key, e.Holder))
 		}
-		for _, note := range c.Warnings {
+		for _, note := range notes {
 			t.fact(Warn, "note", note)
 		}
-		blocks, noted = append(blocks, Block{Detail: true, Table: t}), noted+len(c.Warnings)
+		blocks, noted = append(blocks, Block{Detail: true, Table: t}), noted+len(notes)
 	}
 	blocks[0].Heading = strings.TrimSuffix("Figures with "+format.Plural(noted, "note"), " with 0 notes")
 	return blocks
@@ -126,7 +130,8 @@ func environment(v *view.Run) *Table {
 	}
 	t.tell(v, "claims", func(c *results.Cell) string { return view.Claims(c.First().Traits) })
 	t.tell(v, "variables", func(c *results.Cell) string { return view.Variables(c.First().Env) })
-	t.tell(v, "all risks", func(c *results.Cell) string { return c.First().Wrong })
+	risk := agreed(v, view.Risk) // which has been told
+	t.tell(v, "risks", func(c *results.Cell) string { return strings.TrimLeft(strings.TrimPrefix(c.First().Wrong, risk), "; ") })
 	t.tell(v, "command", func(c *results.Cell) string { return c.Plan().Command })
 	t.fact(Plain, "started", v.Cells[0].First().Started.UTC().Format(time.DateTime)+" UTC")
 	return t
@@ -153,9 +158,9 @@ func limited(c *results.Cell) string {
 		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
 			share("failing", l.Failing), share("stuck", l.Stuck)}
 	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
-		of = []string{share("machine busy", g.Machine), titled("lockbench", known(g.CPU, cores)),
-			titled("server", known(l.ServerCores, cores)), share("server thread ran", l.Thread.Ran),
-			share("waited for a core", l.Thread.Waited)}
+		lower := map[bool]string{true: "saturated, so the lock may do better"}[g.Saturated && l.By.Busy()]
+		of = []string{lower, share("machine busy", g.Machine), titled("lockbench", known(g.CPU, cores)),
+			titled("server", known(l.ServerCores, cores)), share("server waited for a core", l.Thread.Waited)}
 	case results.ByConnections:
 		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
 	}
@@ -188,6 +193,10 @@ func next(c *results.Cell) string {
 		return remediesOf[results.ByLock]
 	case polls && redis && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):
 		return "-wait queue" // releases wake those in line
+	case c.Open() && !c.KeptUp() && c.Bound.By == "keys":
+		return "a lower -rate, " + remediesOf[results.ByKey]
+	case c.Open() && l.By == results.ByGenerator:
+		return "a lower -rate, or lockbench on a machine of its own"
 	}
 	return remediesOf[l.By]
 }

@@ -75,13 +75,93 @@ func scatter(e stats.Estimate) string {
 	return strings.TrimPrefix(format.Change(max(high/e.Median-1, 1-low/e.Median)), "+")
 }
 
+// whole is a share that goes without saying.
+const whole = "all"
+
+// granted returns the share that was granted.
+func granted(c *results.Cell) string {
+	const nearly = 0.99
+	if share := view.Granted(c); share < nearly {
+		return format.Percent(share)
+	}
+	return whole
+}
+
+// ofFigures are marks that say nothing of a cell without grants, which has no figures.
+var ofFigures = []string{"saturated", "paused", "starved"}
+
 // marks returns how the figures of a cell are to be taken.
 func marks(c *results.Cell) (all []Mark) {
 	for _, m := range view.Marks(c) {
+		if c.Counts.Acquired == 0 && slices.Contains(ofFigures, m.Code) {
+			continue
+		}
 		args := strings.TrimSpace(strings.TrimPrefix(m.Text, m.Code))
 		all = append(all, Mark{m.Code, args, m.Line, map[bool]Tone{true: Warn}[m.Doubt]})
 	}
 	return all
+}
+
+// firstMark returns the first of a table; empty if it has none.
+func (t *Table) firstMark() (first Mark) {
+	for _, r := range slices.Backward(t.Rows) {
+		for _, m := range r.Marks[:min(1, len(r.Marks))] {
+			first = m
+		}
+	}
+	return first
+}
+
+// explain says of one code what it means, and of no other mark.
+func (t *Table) explain(of Mark) {
+	for _, r := range t.Rows {
+		for i, m := range r.Marks {
+			r.Marks[i].Line = map[bool]string{true: of.Line}[m.Code == of.Code]
+		}
+	}
+}
+
+// headline returns what was granted to the clients of a cell, how fast, and what is doubtful of that.
+func headline(c *results.Cell) string {
+	text := "no lock was granted"
+	if c.Counts.Acquired > 0 {
+		_, bounded := c.Figures().MaxRate()
+		text = format.Join(format.Three(c.Rate.Median)+" locks/s"+titled(" ±", scatter(view.Rate(c))),
+			strings.TrimSuffix("granted "+granted(c), "granted "+whole), titled("p99", duration(view.P99(c))),
+			map[bool]string{true: "no violation seen"}[bounded])
+	}
+	for _, m := range marks(c) {
+		if m.Tone == Warn {
+			text = format.Join(text, strings.TrimSpace(m.Code))
+		}
+	}
+	return text
+}
+
+// tellMarks adds what the marks of a cell mean, but for what its limit says.
+func (t *Table) tellMarks(c *results.Cell) {
+	for _, m := range marks(c) {
+		if m.Code == "saturated" && c.Limit().By.Busy() {
+			continue
+		}
+		if m.Code == "paused" {
+			var paused time.Duration
+			for _, p := range c.Generator.Pauses {
+				paused += p.Length
+			}
+			m.Line = "lockbench did not run for " + format.Duration(paused) + ": latencies include it"
+		}
+		t.fact(m.Tone, strings.TrimSpace(m.Code+" "+m.Args), m.Line)
+	}
+}
+
+// firstNotes returns how many of the notes of a cell stand on the first screen: one, if it was not paused, which is
+// noted too.
+func firstNotes(c *results.Cell) int {
+	if len(c.Generator.Pauses) > 0 {
+		return 0
+	}
+	return min(1, len(c.Warnings))
 }
 
 // toneOf returns the tone of a row: bad for a broken promise, a warning for figures that are doubtful.
@@ -118,10 +198,11 @@ func (t *Table) tell(v *view.Run, label string, text func(*results.Cell) string)
 	}
 }
 
-// dense returns a table without the columns in which nothing is known.
+// dense returns a table without the columns in which nothing is known, or all goes without saying.
 func dense(t *Table) *Table {
 	for i := len(t.Columns) - 1; i > 0; i-- {
-		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return titled("", r.Cells[i].Text) != "" }) {
+		says := func(r Row) bool { return !slices.Contains([]string{"", format.None, whole}, r.Cells[i].Text) }
+		if !slices.ContainsFunc(t.Rows, says) {
 			t.Columns = slices.Delete(t.Columns, i, i+1)
 			for j := range t.Rows {
 				t.Rows[j].Cells = slices.Delete(t.Rows[j].Cells, i, i+1)

@@ -30,9 +30,10 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	if len(all.Rows) == 1 {
 		blocks = blocks[1:]
 	} else if len(cells) > 1 {
-		blocks[0].Table = cellTable(v, order[:min(len(order), d.room(facts))])
-		full := Block{Heading: fmt.Sprintf("All %d rows in full", len(all.Rows)), Detail: true, Table: all}
-		blocks = append(blocks, full)
+		rows := min(len(order), d.makeRoom(facts, len(order), all.firstMark()))
+		blocks[0].Table = cellTable(v, order[:rows])
+		full := fmt.Sprintf("All %d rows in full (%d more)", len(all.Rows), len(order)-rows)
+		blocks = append(blocks, Block{Heading: strings.TrimSuffix(full, " (0 more)"), Detail: true, Table: all})
 	}
 	for i, c := range pictures(v) { // the answer rests on the first
 		blocks = slices.Insert(blocks, min(1, i)*len(blocks), Block{Heading: c.Title, Chart: &c})
@@ -104,10 +105,7 @@ func answer(v *view.Run, first *results.Cell) (string, Tone) {
 	case failed != nil:
 		return "mutual exclusion violated: " + format.Few(failed, named), Bad
 	case len(v.Cells) == 1:
-		_, bounded := first.Figures().MaxRate()
-		safety := map[bool]string{true: "no violation seen"}[bounded]
-		text = format.Three(first.Rate.Median) + " locks/s" + titled(" ±", scatter(view.Rate(first)))
-		return format.Join(append([]string{text, wait, safety}, doubts...)...), toneOf(first)
+		return headline(first), toneOf(first)
 	case v.Rivals:
 		text = titled(strings.ReplaceAll(v.Groups[0].Title, " · ", ", ")+":", ahead(v.Groups[0]))
 		others := strings.TrimPrefix(format.Plural(len(v.Groups)-1, "other load"), "0 other loads")

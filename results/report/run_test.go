@@ -189,14 +189,14 @@ func TestExcluded(t *testing.T) {
 		want   string
 		title  string
 	}{
-		{results.Safety{Grants: 81_942, Power: power(2310)}, false, "violations 0 in 81,942 grants, of which 2,310 could show one: < 1 in 770 (95 %)", "no violation seen"},
-		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 in 81,942 grants among its own clients, of which 2,310 could show one: < 1 in 770 (95 %)",
+		{results.Safety{Grants: 81_942, Power: power(2310)}, false, "violations 0 · 2,310 of 81,942 grants could show one · rarer than 1 in 770 (95 %)", "no violation seen"},
+		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 among its own clients · 2,310 of 81,942 grants could show one · rarer than 1 in 770 (95 %)",
 			"no violation seen"},
 		{results.Safety{Grants: 9, Power: power(0)}, false, "violations 0 in 9 grants: none could have been seen", ""},
-		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 in 9 grants, of which 3 could show one: too few to tell", ""},
+		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 · 3 of 9 grants could show one · too few to tell", ""},
 		{results.Safety{Grants: 9}, false, "violations 0 in 9 grants: unknown whether one could have been seen", ""},
 		{results.Safety{}, false, "violations 0 in 0 grants: unknown whether one could have been seen", ""},
-		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 in 9 grants, of which 9 could show one", "(2 of 9 grants)"},
+		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 · 9 of 9 grants could show one", "(2 of 9 grants)"},
 		{results.Safety{Grants: 9, Violations: 2, Longest: time.Second, Overlap: time.Second}, false,
 			"violations 2 in 9 grants · longest overlap 1.00 s, in all 1.00 s", "(2 of 9 grants)"},
 	} {

@@ -33,9 +33,7 @@ func cellTable(v *view.Run, given []*results.Cell) *Table {
 			cellOf, figures = append(cellOf, c), append(figures, c.Figures())
 			if short {
 				r.Cells[0].Text = strings.TrimSuffix(spaced(g.Short[i])+" · "+g.Title, " · ")
-				for _, m := range r.Marks[:min(1, len(r.Marks))] {
-					r.Marks = []Mark{{Code: m.Code, Tone: m.Tone}}
-				}
+				r.Marks = r.Marks[:min(1, len(r.Marks))]
 				continue
 			}
 			if i == 0 && len(v.Cells) > 1 { // the head has the load of one
@@ -48,6 +46,7 @@ func cellTable(v *view.Run, given []*results.Cell) *Table {
 		}
 	}
 	if short {
+		t.explain(t.firstMark())
 		t.Rows[0].Group = view.Common(v.Cells, func(a view.Axis) bool { return !a.Load || a.Late })
 	}
 	for _, col := range cellColumns {
@@ -100,6 +99,7 @@ var cellColumns = []cellColumn{
 	{title: "locks/s", metric: "locks/s", class: true},
 	{title: "±", about: "95 % interval of the median, or the range of fewer trials",
 		text: func(c *results.Cell) string { return scatter(view.Rate(c)) }},
+	{title: "granted", drop: 3, about: "share of what was asked for", text: granted},
 	{title: "wait\np50", about: "in an open loop the response", metric: "response.p50", or: "acquire.p50", class: true},
 	{title: "wait\np99", about: "in an open loop the response", metric: "response.p99", or: "acquire.p99", class: true},
 	{title: "of\nbound", metric: "efficiency", drop: 12},

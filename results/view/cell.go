@@ -80,23 +80,27 @@ func Exclusion(c *results.Cell) string {
 	if !s.Checked {
 		return "not checked: the oracle was off"
 	}
-	text := "violations " + format.Count(s.Violations) + " in " + format.Plural(s.Grants, "grant")
+	text, grants := "violations "+format.Count(s.Violations), format.Plural(s.Grants, "grant")
+	watched := s.Power != nil && s.Power.Watched > 0 && s.Violations == 0
+	if !watched {
+		text += " in " + grants
+	}
 	if c.Plan().Shared {
 		text += " among its own clients"
 	}
-	if s.Power != nil && s.Power.Watched > 0 && s.Violations == 0 {
-		text += ", of which " + format.Count(s.Power.Watched) + " could show one"
+	if watched {
+		text += " · " + format.Count(s.Power.Watched) + " of " + grants + " could show one"
 	}
 	switch rate, bounded := c.Figures().MaxRate(); {
 	case s.Longest > 0:
 		text += " · longest overlap " + format.Duration(s.Longest) + ", in all " + format.Duration(s.Overlap)
 	case bounded:
-		text += ": < 1 in " + format.Count(int64(1/rate)) + " (95 %)"
+		text += " · rarer than 1 in " + format.Count(int64(1/rate)) + " (95 %)"
 	case c.Breaches() > 0:
 	case s.Power == nil:
 		text += ": unknown whether one could have been seen"
-	case s.Power.Watched > 0:
-		text += ": too few to tell"
+	case watched:
+		text += " · too few to tell"
 	default:
 		text += ": none could have been seen"
 	}

@@ -62,7 +62,7 @@ var AllMarks = []Mark{
 		}
 		return n
 	}),
-	counted("starved", false, "clients got no lock: their waits are in no latency", func(c *results.Cell) int64 {
+	counted("starved", false, "clients got no lock, and no latency includes their waits", func(c *results.Cell) int64 {
 		if TriesOnce(c.Plan()) { // who goes without waits for no turn
 			return 0
 		}
@@ -89,7 +89,10 @@ func counted(code string, doubt bool, line string, n func(*results.Cell) int64) 
 func Marks(c *results.Cell) (all []Mark) {
 	for _, m := range AllMarks {
 		if m.Text = m.of(c); m.Text == "partial" {
-			m.Line = c.Partial() + ", after " + format.Duration(c.First().Elapsed)
+			m.Line = c.Partial()
+			if c.Counts.Acquired > 0 {
+				m.Line += ", after " + format.Duration(c.First().Elapsed)
+			}
 		}
 		if m.Text != "" {
 			all = append(all, m)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/results/stats"
 )
 
@@ -102,6 +103,17 @@ func Waiting(c *results.Cell) results.Metric {
 
 // P99 returns the p99 of what a cell's clients feel.
 func P99(c *results.Cell) float64 { return c.Latency[Waiting(c)].Quantile(0.99) }
+
+// Granted returns the share that was granted: of the arrivals of an open loop that were due in the window, else of the
+// acquisitions that ended in it.
+func Granted(c *results.Cell) float64 {
+	n := c.Counts
+	asked := n.Acquired + n.Contended + n.TimedOut + n.Unknown + n.Refused
+	if !slices.ContainsFunc(c.Plan().Groups(), func(g spec.Class) bool { return !g.Open() }) {
+		asked = max(n.Offered, n.Acquired)
+	}
+	return float64(n.Acquired) / float64(max(1, asked))
+}
 
 // Rate returns the throughput over the trials.
 func Rate(c *results.Cell) stats.Estimate {
