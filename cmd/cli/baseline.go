@@ -1,8 +1,8 @@
-// A run that compares, be it with the records of -baseline or its own two sides (-vs): what is checked before it begins,
-// and what is made of its records in the end.
+// A run that compares, be it with the records of -baseline or its own two sides (-vs): what is checked before it
+// begins, and what is made of its records in the end.
 //
-// Nothing is compared while the run goes on. To look at the verdict after each round and to stop when it suits would make
-// false alarms many times as frequent as a comparison promises (optional stopping).
+// Nothing is compared while the run goes on. To look at the verdict after each round and to stop when it suits would
+// make false alarms many times as frequent as a comparison promises (optional stopping).
 
 package cli
 
@@ -56,8 +56,9 @@ func comparisonOf(o *options, run experiment) (*comparison, error) {
 
 const giveBase = "give -vs, or -baseline"
 
-// readBaseline reads the base of c, and makes sure, before any load, that the run can be compared with it: an hour's run that
-// nothing compares with would be an hour lost. It says which cells have no partner, and what makes the comparison worthless.
+// readBaseline reads the base of c, and makes sure, before any load, that the run can be compared with it: an hour's
+// run that nothing compares with would be an hour lost. It says which cells have no partner, and what makes the
+// comparison worthless.
 func (p *program) readBaseline(c *comparison, name string, run experiment, env results.Env) error {
 	base, err := p.side(name)
 	if err != nil {
@@ -95,7 +96,10 @@ func (p *program) readBaseline(c *comparison, name string, run experiment, env r
 func (e experiment) promised(name string, env results.Env) compare.Input {
 	in := compare.Input{Name: name}
 	for i, c := range e.Cells {
-		rec := &results.Record{ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan, Env: host.With(env, c.Plan.Driver), Server: results.Server{Kind: c.Plan.Server}}
+		rec := &results.Record{
+			ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan,
+			Env: host.With(env, c.Plan.Driver), Server: results.Server{Kind: c.Plan.Server},
+		}
 		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
 	}
 	return in

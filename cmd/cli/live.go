@@ -41,7 +41,8 @@ func checkLive(o *options) error {
 }
 
 // openLive opens the page of a command and its metrics, as far as the options ask for them, and prints where they are.
-func (p *program) openLive(ctx context.Context, o *options, command, version string) (page *livePage, metrics *observe.Metrics, err error) {
+func (p *program) openLive(ctx context.Context, o *options, command, version string) (
+	page *livePage, metrics *observe.Metrics, err error) {
 	at, flag := "0", "-live"
 	opt := o.find("metrics-addr")
 	asked := opt != nil && opt.text != ""
@@ -168,8 +169,8 @@ func (l *livePage) soFar(known func() *report.Document) {
 	l.draw(began)
 }
 
-// draw draws the page. One that cannot be drawn stays as it is: what is measured does not end with it. The next drawing waits as
-// the work since began asks for.
+// draw draws the page. One that cannot be drawn stays as it is: what is measured does not end with it. The next
+// drawing waits as the work since began asks for.
 func (l *livePage) draw(began time.Time) {
 	defer drivers.Catch(new(error))
 	if html, err := draw.Live(l.state.Document(l.found)); err == nil {

@@ -215,7 +215,8 @@ func (s *search) notes() (lines []string) {
 
 // beforehand says how long all takes, and which rate is tried first.
 func (s *search) beforehand() string {
-	text := fmt.Sprintf("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(s.Time()-s.answer().Spent))
+	left := s.Time() - s.answer().Spent
+	text := fmt.Sprintf("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(left))
 	if s.Rate > 0 && s.done == 0 {
 		text += ", " + report.PlanRate(s.Rate) + " first"
 	}
@@ -224,8 +225,8 @@ func (s *search) beforehand() string {
 
 // exitOfAnswer returns the exit code of an answer.
 func exitOfAnswer(a *capacity.Answer) int {
-	failed := func(c capacity.CandidateAnswer) bool { return c.Verdict == capacity.Failed }
-	if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, func(c capacity.CandidateAnswer) bool { return !failed(c) }) {
+	works := func(c capacity.CandidateAnswer) bool { return c.Verdict != capacity.Failed }
+	if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, works) {
 		return exitError
 	}
 	return map[capacity.Verdict]int{

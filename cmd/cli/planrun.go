@@ -41,7 +41,8 @@ type search struct {
 }
 
 func newSearch(p *program, q *question, c runner.Config) *search {
-	s := &search{program: p, question: q, config: c, known: capacity.NewSearch(&q.Question), trials: make([][]*results.Record, len(q.Candidates))}
+	s := &search{program: p, question: q, config: c, known: capacity.NewSearch(&q.Question)}
+	s.trials = make([][]*results.Record, len(q.Candidates))
 	s.run = s.trial
 	s.watch = observer{command: "lockbench plan", label: func(j runner.Job) string {
 		return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
@@ -52,7 +53,8 @@ func newSearch(p *program, q *question, c runner.Config) *search {
 // readOutput takes in the trials that -o has.
 func (s *search) readOutput() error {
 	name := s.config.Output
-	if info, err := os.Stat(name); errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
+	info, err := os.Stat(name)
+	if errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
 		return nil
 	}
 	var records []*results.Record
@@ -89,8 +91,9 @@ func (s *search) resume(rec *results.Record) error {
 	if field := capacity.DifferingEnv(host.With(s.config.Env, rec.Plan.Driver), rec.Env); field != "" {
 		return fmt.Errorf("%s is not that of this machine or this lockbench", field)
 	}
-	if want := s.Target(rec.Cell); want.Kind == matrix.External && rec.Server.Addr != "" && rec.Server.Addr != want.Redacted {
-		return fmt.Errorf("server.addr is %s, and not %s", rec.Server.Addr, want.Redacted)
+	want, addr := s.Target(rec.Cell), rec.Server.Addr
+	if want.Kind == matrix.External && addr != "" && addr != want.Redacted {
+		return fmt.Errorf("server.addr is %s, and not %s", addr, want.Redacted)
 	}
 	return s.add(t, rec)
 }
@@ -176,7 +179,8 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 	return rec
 }
 
-// roundTrip returns the least round trip of all candidates, once each has had a trial; 0 until then, or if one takes none.
+// roundTrip returns the least round trip of all candidates, once each has had a trial; 0 until then, or if one takes
+// none.
 func (s *search) roundTrip() (least time.Duration) {
 	for i, all := range s.trials {
 		if len(all) == 0 {
@@ -194,8 +198,8 @@ const (
 	progressRate = 4           // snapshots a second; see workloads.Run.Progress
 )
 
-// stopGrowing returns what stops a trial whose queue is over its limit and keeps growing. Bursts make a queue each time, so that
-// it is compared with that of the burst before.
+// stopGrowing returns what stops a trial whose queue is over its limit and keeps growing. Bursts make a queue each
+// time, so that it is compared with that of the burst before.
 func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 	over, holding := growthTime, 0.0
 	for _, g := range t.Plan.Groups() {

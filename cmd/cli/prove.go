@@ -152,8 +152,8 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 	return found
 }
 
-// command returns the command that makes a cell again, with the program that is running: of one that fails, the attempt of its
-// story.
+// command returns the command that makes a cell again, with the program that is running: of one that fails, the
+// attempt of its story.
 func (r *proof) command(c *safety.Cell) string {
 	o, attempts, ttl := r.options, "", r.options.TTL
 	switch {
@@ -170,7 +170,8 @@ func (r *proof) command(c *safety.Cell) string {
 	if ttl > 0 {
 		attempts += fmt.Sprintf(" -ttl %v", ttl)
 	}
-	return fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s%s", filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock, attempts)
+	return fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s%s",
+		filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock, attempts)
 }
 
 // inFileName makes a file's name of any text: the driver may be a command.

@@ -94,9 +94,12 @@ func readHazards(o *options) (list []hazards.Hazard, err error) {
 	}
 	for name := range strings.SplitSeq(opt.text, ",") {
 		name = strings.TrimSpace(name)
-		i := slices.IndexFunc(all, func(h hazards.Hazard) bool { return string(h.Name) == name || strconv.Itoa(h.Number) == name })
+		i := slices.IndexFunc(all, func(h hazards.Hazard) bool {
+			return string(h.Name) == name || strconv.Itoa(h.Number) == name
+		})
 		if i < 0 {
-			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all", name, suggest.DidYouMean("", name, names))
+			return nil, o.complain(opt, "there is no hazard %q%s; lockbench prove -dry-run has all",
+				name, suggest.DidYouMean("", name, names))
 		}
 		named[all[i].Number] = true
 	}
@@ -165,7 +168,8 @@ func readLocks(o *options) (list []hazards.Lock, asked safety.Asked, err error) 
 	}
 	for _, lock := range asked.Locks {
 		if !slices.ContainsFunc(list, func(l hazards.Lock) bool { return l.Design.Name == lock || unstartedLock(l) }) {
-			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q%s", lock, suggest.DidYouMean("", lock, matrix.Names("lock")))
+			return nil, asked, o.complain(o.get("lock"), "no driver that is proven has a lock %q%s",
+				lock, suggest.DidYouMean("", lock, matrix.Names("lock")))
 		}
 	}
 	if len(list) == 0 {

@@ -39,7 +39,8 @@ func (p *program) findPlace(o *options) (fleet.Place, error) {
 	}
 	processes := o.get("processes")
 	if processes.from != fromDefault {
-		return at, usageErrorf("%s: %s has started %s of them: leave it out", processes.written(), at.Engine, format.Plural(at.Ranks, "process"))
+		return at, usageErrorf("%s: %s has started %s of them: leave it out",
+			processes.written(), at.Engine, format.Plural(at.Ranks, "process"))
 	}
 	processes.text, processes.from = strconv.Itoa(at.Ranks), fromVariable
 	return at, nil
@@ -56,10 +57,11 @@ func readPlace(o *options) (at fleet.Place, err error) {
 	if rank != "" {
 		at.Rank, err = strconv.Atoi(rank)
 	}
-	n, err2 := strconv.Atoi(ranks)
-	if at.Ranks = n; err != nil || err2 != nil || n < 1 || n > matrix.MaxProcesses || at.Rank >= n || rank != "" && at.Rank < 0 {
+	n, wrong := strconv.Atoi(ranks)
+	if err != nil || wrong != nil || n < 1 || n > matrix.MaxProcesses || at.Rank >= n || rank != "" && at.Rank < 0 {
 		return at, usageErrorf("%s: must be the number of this process, from 0, and how many there are, as in 0/4", opt.written())
 	}
+	at.Ranks = n
 	return at, nil
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// collect adds the records of one file to c, and says on stderr what it leaves out: damaged lines, and records that c has
-// already. The error is what readRecords has.
+// collect adds the records of one file to c, and says on stderr what it leaves out: damaged lines, and records that c
+// has already. The error is what readRecords has.
 func (p *program) collect(c *results.Collector, name string) (results.Report, error) {
 	before := c.Duplicates()
 	report, err := p.readLines(name, c.Read)
@@ -25,8 +25,8 @@ func (p *program) collect(c *results.Collector, name string) (results.Report, er
 }
 
 // readRecords calls each with the records of one file, which may be compressed with gzip; "-" is standard input. It
-// names damaged lines on stderr. The error is that of results.Read, or why the file cannot be opened; those who print it
-// put the file's name before it. What was read before it has been handed out, and is counted in the report.
+// names damaged lines on stderr. The error is that of results.Read, or why the file cannot be opened; those who print
+// it put the file's name before it. What was read before it has been handed out, and is counted in the report.
 func (p *program) readRecords(name string, each func(*results.Record) error) (results.Report, error) {
 	return p.readLines(name, func(in io.Reader) (results.Report, error) { return results.Read(in, each) })
 }
@@ -70,8 +70,8 @@ func readFrom[T any](p *program, name string, read func(io.Reader) (T, error)) (
 	return read(results.Inflate(in))
 }
 
-// checkOutput makes sure, before the load, that records can be appended to the file that -output names and that it is one
-// of records. It leaves nothing behind.
+// checkOutput makes sure, before the load, that records can be appended to the file that -output names and that it is
+// one of records. It leaves nothing behind.
 func checkOutput(opt *option) error {
 	path, name := opt.text, opt.flagOrVariable()
 	if path == "" {

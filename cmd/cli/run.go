@@ -45,7 +45,8 @@ func (p *program) run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	w := &observer{command: "lockbench run", trials: len(e.Order), label: func(j runner.Job) string { return e.Label(j.Cell) }}
+	label := func(j runner.Job) string { return e.Label(j.Cell) }
+	w := &observer{command: "lockbench run", trials: len(e.Order), label: label}
 	return p.conduct(ctx, o, e.Experiment, config, w, e.print, func(ctx context.Context, r *runner.Runner) error {
 		e.announce(p)
 		end.announce()
@@ -105,7 +106,8 @@ func readRevision(o *options) (string, error) {
 	text := strings.TrimSpace(opt.text)
 	switch {
 	case utf8.RuneCountInString(text) > maxRevision:
-		return "", usageErrorf("%s: must have %d characters at most, and has %d", opt.flagOrVariable(), maxRevision, utf8.RuneCountInString(text))
+		return "", usageErrorf("%s: must have %d characters at most, and has %d",
+			opt.flagOrVariable(), maxRevision, utf8.RuneCountInString(text))
 	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }):
 		return "", usageErrorf("%s: must be one line of printable characters", opt.flagOrVariable())
 	}
@@ -113,8 +115,8 @@ func readRevision(o *options) (string, error) {
 }
 
 // conduct measures in rank 0, follows it in the others, and prints in a dry run.
-func (p *program) conduct(ctx context.Context, o *options, e runner.Experiment, c runner.Config, w *observer, preview func(io.Writer) error,
-	measure func(context.Context, *runner.Runner) error) (err error) {
+func (p *program) conduct(ctx context.Context, o *options, e runner.Experiment, c runner.Config, w *observer,
+	preview func(io.Writer) error, measure func(context.Context, *runner.Runner) error) (err error) {
 	leads := e.Place.Rank == 0
 	switch {
 	case o.on("dry-run") && leads:
@@ -165,7 +167,8 @@ func (e experiment) announce(p *program) {
 	for i := range e.Cells {
 		switch t := e.Target(i); {
 		case t.Fallback:
-			p.sayOnce("%s (install the package %s): measuring the embedded server, whose speed says nothing about a real one", t.Why, t.Service.Packages)
+			p.sayOnce("%s (install the package %s): measuring the embedded server, whose speed says nothing about a real one",
+				t.Why, t.Service.Packages)
 		case t.Network == results.Unverified:
 			p.sayOnce("warning: %s: %s", t.Redacted, runner.Unverified)
 		}
@@ -264,8 +267,8 @@ func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner
 	}
 }
 
-// decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict; nil
-// without a comparison.
+// decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict;
+// nil without a comparison.
 func (end *ending) decide(cells []*results.Cell) error {
 	if end.comparison == nil || len(cells) == 0 {
 		return nil
@@ -283,8 +286,8 @@ func (end *ending) decide(cells []*results.Cell) error {
 	return verdict
 }
 
-// dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when to
-// look, and no p-value knows that.
+// dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when
+// to look, and no p-value knows that.
 func (end *ending) dropComparison(measured bool) {
 	switch output := end.options.text("output"); {
 	case end.comparison == nil || !measured:

@@ -16,8 +16,8 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// thresholds returns what -fail-on says of a run by itself; nothing without it. A change needs something to compare with,
-// which remedy names; those of a variable, which is set once for many runs, are left out then.
+// thresholds returns what -fail-on says of a run by itself; nothing without it. A change needs something to compare
+// with, which remedy names; those of a variable, which is set once for many runs, are left out then.
 func (o *options) thresholds(remedy string) (list []compare.Threshold, err error) {
 	all, err := o.failOn()
 	for _, t := range all {
@@ -45,8 +45,8 @@ func (o *options) failOn() ([]compare.Threshold, error) {
 	return list, nil
 }
 
-// objective judges the cells in an open loop by what their workload says of the response (slo); nil if it says nothing. Where the
-// answers are too few for a quantile, all of them may have kept its limit.
+// objective judges the cells in an open loop by what their workload says of the response (slo); nil if it says
+// nothing. Where the answers are too few for a quantile, all of them may have kept its limit.
 func (o *options) objective(cells []*results.Cell) *compare.Check {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool { return !c.Open() })
 	if o.workload == nil || o.workload.SLO == "" || len(cells) == 0 {

@@ -1,5 +1,5 @@
-// Package runner runs the trials of an experiment: it starts the servers, brings the processes of a fleet together, and turns each
-// trial into a record, which it writes to a file. It knows plans and targets, and no flags.
+// Package runner runs the trials of an experiment: it starts the servers, brings the processes of a fleet together,
+// and turns each trial into a record, which it writes to a file. It knows plans and targets, and no flags.
 package runner
 
 import (

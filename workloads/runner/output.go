@@ -27,8 +27,8 @@ func newOutput(path string, hide func(string) string, say, lose func(format stri
 	}}
 }
 
-// Save appends a record, after those that could not be written before: a disk that was full, or a lock that was held, may cost time
-// but no record.
+// Save appends a record, after those that could not be written before: a disk that was full, or a lock that was held,
+// may cost time but no record.
 func (o *output) Save(rec *results.Record) {
 	if o.file.Path == "" {
 		return

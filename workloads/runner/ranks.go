@@ -56,7 +56,8 @@ func (r *Runner) assemble(ctx context.Context) (err error) {
 		}
 		r.leader = fleet.NewLeader(id, "")
 		return r.leader.Start(ctx, func(rank int) (argv, vars []string) {
-			return append([]string{self}, r.Fleet.Args...), append(slices.Clone(r.Fleet.Env), fmt.Sprintf("%s=%d/%d", childVariable, rank, id.Ranks))
+			place := fmt.Sprintf("%s=%d/%d", childVariable, rank, id.Ranks)
+			return append([]string{self}, r.Fleet.Args...), append(slices.Clone(r.Fleet.Env), place)
 		}, r.Secrets.Scrub)
 	}
 	r.leader = fleet.NewLeader(id, r.Fleet.Token)
@@ -70,7 +71,8 @@ func (r *Runner) assemble(ctx context.Context) (err error) {
 	others := slices.DeleteFunc(r.leader.Hosts(), func(h string) bool { return h == here })
 	for _, t := range r.AllTargets() {
 		if len(others) > 0 && t.Kind != matrix.External {
-			return fmt.Errorf("ranks run on %s, and the %s server of %s would be on %s alone: give -addr", strings.Join(others, ", "), t.Kind, t.Service.Name, here)
+			return fmt.Errorf("ranks run on %s, and the %s server of %s would be on %s alone: give -addr",
+				strings.Join(others, ", "), t.Kind, t.Service.Name, here)
 		}
 	}
 	return nil
@@ -92,7 +94,8 @@ func (r *Runner) disperse(why error) {
 // Follow makes this process's share of what rank 0 runs.
 func (r *Runner) Follow(ctx context.Context) error {
 	if r.Fleet.Child {
-		return fleet.Follow(ctx, &fleet.Pipes{Reader: r.Fleet.Stdin, File: os.Stdout}, "", r.Place.Rank, r.identity(), "", r.openShare)
+		pipes := &fleet.Pipes{Reader: r.Fleet.Stdin, File: os.Stdout}
+		return fleet.Follow(ctx, pipes, "", r.Place.Rank, r.identity(), "", r.openShare)
 	}
 	conn, binding, err := fleet.Join(ctx, r.meetAt, r.Fleet.Limit)
 	if err == nil {
@@ -104,8 +107,8 @@ func (r *Runner) Follow(ctx context.Context) error {
 	return err
 }
 
-// accept returns the plan of a trial, which is that of this process's own experiment with what a search may choose, and where it runs.
-// The error is that rank 0 wants something else.
+// accept returns the plan of a trial, which is that of this process's own experiment with what a search may choose,
+// and where it runs. The error is that rank 0 wants something else.
 func (r *Runner) accept(ctx context.Context, t fleet.Trial) (p spec.Plan, server *target.Server, err error) {
 	if t.Cell < 0 || t.Cell >= len(r.Cells) || (t.Search != nil) != (r.Allows != nil) {
 		return p, nil, errors.New("rank 0 runs something that this rank's flags do not say")
@@ -122,7 +125,8 @@ func (r *Runner) accept(ctx context.Context, t fleet.Trial) (p spec.Plan, server
 	switch {
 	case r.Allows != nil && !r.Allows(t.Cell, &p):
 		err = errors.New("rank 0 wants a higher rate or more clients than this rank's flags allow")
-	case p.Shared && t.Prefix != common, !p.Shared && (!TrialNames.MatchString(t.Prefix) || !strings.HasPrefix(t.Prefix, common)):
+	case p.Shared && t.Prefix != common,
+		!p.Shared && (!TrialNames.MatchString(t.Prefix) || !strings.HasPrefix(t.Prefix, common)):
 		err = fmt.Errorf("rank 0 wants names that no run has with -prefix %s", r.Target(t.Cell).Prefix)
 	case (p.Server == matrix.Private || p.Server == matrix.Embedded) != (t.Server != nil):
 		err = fmt.Errorf("rank 0 does not run on the %s server of this rank's flags", p.Server)

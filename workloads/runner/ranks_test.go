@@ -114,7 +114,8 @@ func TestOwnSearch(t *testing.T) {
 	}
 }
 
-// checkOwn checks which error there is where a rank is asked for its share of a trial; if none is wanted, there is no server.
+// checkOwn checks which error there is where a rank is asked for its share of a trial; if none is wanted, there is no
+// server.
 func checkOwn(t *testing.T, r *Runner, trial fleet.Trial, want string) {
 	t.Helper()
 	p, _, err := r.accept(t.Context(), trial)

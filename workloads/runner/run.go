@@ -38,8 +38,8 @@ func (r *Runner) stopServers() {
 // abandonTimeout bounds the clean-up of an exit that waits for nothing.
 const abandonTimeout = 500 * time.Millisecond
 
-// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave, and stops servers
-// of our own if that is instant. On Linux they die with this process in any case.
+// Abandon is for the last moment before an exit that waits for nothing. It tells what the trial under way may leave,
+// and stops servers of our own if that is instant. On Linux they die with this process in any case.
 func (r *Runner) Abandon() {
 	if left := r.left.Load(); left != nil {
 		r.Say("%s", *left)

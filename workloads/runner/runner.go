@@ -29,8 +29,8 @@ type Config struct {
 	Allows func(cell int, p *spec.Plan) bool
 }
 
-// Fleet is how the processes of a run find each other. One that no engine has started starts the others itself, as copies, which it
-// talks to over pipes.
+// Fleet is how the processes of a run find each other. One that no engine has started starts the others itself, as
+// copies, which it talks to over pipes.
 type Fleet struct {
 	Child     bool // another process has started this one
 	Stdin     io.Reader
@@ -80,8 +80,8 @@ type Runner struct {
 	left       atomic.Pointer[string] // what the trial under way leaves if it is given up; nil: nothing
 }
 
-// New returns a runner, and reads the files that logging in takes. A signal may end the program while one of them is a pipe to which
-// nobody writes: nothing is started yet.
+// New returns a runner, and reads the files that logging in takes. A signal may end the program while one of them is a
+// pipe to which nobody writes: nothing is started yet.
 func New(e Experiment, c Config) (r *Runner, err error) {
 	r = &Runner{Experiment: e, Config: c, id: NewID(), output: newOutput(c.Output, c.Secrets.Hide, c.Say, c.Lose)}
 	if r.servers, err = e.Deployments(); err != nil {

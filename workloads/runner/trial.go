@@ -31,7 +31,8 @@ type trial struct {
 	prefix string // of its names
 }
 
-// Measure runs one trial and returns its record. The error is a *matrix.Misfit if the cell makes no sense with this server.
+// Measure runs one trial and returns its record. The error is a *matrix.Misfit if the cell makes no sense with this
+// server.
 func (r *Runner) Measure(ctx context.Context, j Job) (*results.Record, error) {
 	j.Plan.Command = r.Cells[j.Cell].Plan.Command
 	r.opened++
@@ -66,7 +67,7 @@ func (t *trial) measure(ctx context.Context) (rec *results.Record, err error) {
 	}
 	defer func() {
 		switch drivers.ClassOf(err) {
-		case drivers.ClassCanceled, drivers.ClassTimeout, drivers.ClassClosed: // what it has left may be known to no service
+		case drivers.ClassCanceled, drivers.ClassTimeout, drivers.ClassClosed: // no service may know what it has left
 			t.warnLeft(err)
 		}
 	}()
@@ -147,7 +148,7 @@ func (t *trial) leaves(why string) string {
 	if t.Plan.Server != matrix.External {
 		return ""
 	}
-	return "names that begin with " + t.names(t.Cell, &t.Plan) + " may be left on " + t.Target(t.Cell).Redacted + " (" + why + ")"
+	return fmt.Sprintf("names that begin with %s may be left on %s (%s)", t.names(t.Cell, &t.Plan), t.Target(t.Cell).Redacted, why)
 }
 
 // warnLeft says what may be left, and why.
@@ -164,8 +165,9 @@ func (t *trial) close(svc drivers.Service) {
 	}
 }
 
-// enter takes the trial's place among those that share its keys, until leave is called after it. The places are locks of the driver's
-// first design, whatever the trial measures, on connections of their own. The error is a *matrix.Misfit if those cannot serve.
+// enter takes the trial's place among those that share its keys, until leave is called after it. The places are locks
+// of the driver's first design, whatever the trial measures, on connections of their own. The error is a
+// *matrix.Misfit if those cannot serve.
 func (t *trial) enter(ctx context.Context, run *workloads.Run) (leave func(), err error) {
 	p := run.Plan
 	if !p.Shared {
@@ -180,7 +182,8 @@ func (t *trial) enter(ctx context.Context, run *workloads.Run) (leave func(), er
 		return nil, &matrix.Misfit{What: p.Driver + " -shared", Why: "its first design, " + first.Name +
 			", cannot tell whether other runs are there: it would have to be exclusive, owned, and renewed or bound to a session"}
 	}
-	p.Lock, p.Renew, p.Clients, p.TTL, p.Wait = first.Name, !first.Traits.Session, sharing.Sessions, time.Minute+workloads.CleanTime(p.Keys), wait.None
+	p.Lock, p.Renew, p.Clients, p.Wait = first.Name, !first.Traits.Session, sharing.Sessions, wait.None
+	p.TTL = time.Minute + workloads.CleanTime(p.Keys)
 	p.Release, p.Conns, p.Lockers, p.Handover, p.Pipelining, p.FlushDelay = "", 0, 0, "", "", 0
 	svc, err := t.server.Open(ctx, p, run.Prefix)
 	if err != nil {
@@ -191,7 +194,8 @@ func (t *trial) enter(ctx context.Context, run *workloads.Run) (leave func(), er
 	}
 	return func() {
 		if n := run.Place.After; n > 0 {
-			t.SayOnce("%s for the names that begin with %s; the last one deletes them", format.Plural(n, "other run"), run.Prefix)
+			t.SayOnce("%s for the names that begin with %s; the last one deletes them",
+				format.Plural(n, "other run"), run.Prefix)
 		}
 		t.close(svc)
 	}, nil

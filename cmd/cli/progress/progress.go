@@ -1,5 +1,5 @@
-// Package progress shows on stderr how far a run is: one line that is rewritten on a terminal, a plain line every few seconds
-// elsewhere.
+// Package progress shows on stderr how far a run is: one line that is rewritten on a terminal, a plain line every few
+// seconds elsewhere.
 package progress
 
 import (
@@ -65,8 +65,8 @@ func Trial(n, of int) string {
 	return fmt.Sprintf("trial %d of %d", n, of)
 }
 
-// Begin announces a trial by its number, from 1. measured is the length of its window, after the planned time of all later
-// trials.
+// Begin announces a trial by its number, from 1. measured is the length of its window, after the planned time of all
+// later trials.
 func (p *Line) Begin(trial int, label string, measured, after time.Duration) {
 	if p == nil {
 		return
@@ -78,8 +78,8 @@ func (p *Line) Begin(trial int, label string, measured, after time.Duration) {
 	p.first, p.shown, p.last = true, p.now(), workloads.Snapshot{}
 }
 
-// Update shows a snapshot; the engine calls it about four times a second, from one goroutine. The first one of the load is
-// shown everywhere, so that a log says what is under way.
+// Update shows a snapshot; the engine calls it about four times a second, from one goroutine. The first one of the
+// load is shown everywhere, so that a log says what is under way.
 func (p *Line) Update(s workloads.Snapshot) {
 	if p == nil {
 		return
@@ -109,8 +109,8 @@ func (p *Line) End() {
 	}
 }
 
-// line returns the snapshot in words, what matters most first, since a terminal may cut the rest; since is the time since the last
-// one that was shown.
+// line returns the snapshot in words, what matters most first, since a terminal may cut the rest; since is the time
+// since the last one that was shown.
 func (p *Line) line(s workloads.Snapshot, since time.Duration) string {
 	rate := func(n, before int64) string { return format.Count(int64(float64(n-before) / max(since, 1).Seconds())) }
 	parts := []string{p.trial + Phase(s)}
