@@ -158,6 +158,9 @@ func (o *options) external(env environ, wanted []*servers.Service) (t target.Tar
 			return t, err
 		}
 		if len(addrs[s]) == 0 {
+			if o.find("driver") == nil { // clean, which starts none
+				return t, usageErrorf("%s names no server of %s, on which there are trials too: add %s", why, s.Name, s.Example())
+			}
 			remedy := "drop it"
 			if why != addr.flagOrVariable() || addr.from == fromVariable {
 				remedy = "give -addr private"
