@@ -131,7 +131,9 @@ func environment(v *view.Run) *Table {
 	t.tell(v, "claims", func(c *results.Cell) string { return view.Claims(c.First().Traits) })
 	t.tell(v, "variables", func(c *results.Cell) string { return view.Variables(c.First().Env) })
 	risk := agreed(v, view.Risk) // which has been told
-	t.tell(v, "risks", func(c *results.Cell) string { return strings.TrimLeft(strings.TrimPrefix(c.First().Wrong, risk), "; ") })
+	t.tell(v, "risks", func(c *results.Cell) string {
+		return strings.TrimLeft(strings.TrimPrefix(c.First().Wrong, risk), "; ")
+	})
 	t.tell(v, "command", func(c *results.Cell) string { return c.Plan().Command })
 	t.fact(Plain, "started", v.Cells[0].First().Started.UTC().Format(time.DateTime)+" UTC")
 	return t

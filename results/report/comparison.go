@@ -18,9 +18,10 @@ import (
 
 // How much of many cells is shown. CSV and JSON have all of it.
 const (
-	fewRows  = 3    // without -v: of one cell its worst figures, of several the worst figure of each
-	manyRows = 40   // of a chart
-	mostRows = 1000 // with -v; more trials than that nobody runs
+	fewRows    = 3    // without -v: of one cell its worst figures, of several the worst figure of each
+	manyRows   = 40   // of a chart
+	mostRows   = 1000 // with -v
+	mostTrials = 100  // a side; more than that nobody runs
 )
 
 // comparison is one while its document is built.
@@ -69,6 +70,9 @@ func (t *comparison) title() string {
 	i := slices.IndexFunc(t.worst, func(r compare.Judged) bool { return r.Verdict == t.Verdict })
 	if t.Broken > 0 || t.Verdict == compare.Regressed && t.worst[i].Figure.Name == "violations" {
 		text = "✗ mutual exclusion violated"
+	}
+	if i >= 0 && t.worst[i].Reason != "" {
+		text += " (" + string(t.worst[i].Reason) + ")"
 	}
 	if i >= 0 && (!passed || len(t.Cells) == 1 && t.worst[i].Threshold.Relative) {
 		r := t.worst[i]
@@ -142,6 +146,10 @@ func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 		if r.Within() {
 			verdict = "~ worse within"
 		}
+		untested := r.Figure.Name == "violations" && !slices.ContainsFunc(t.Cells[r.Cell].Head, sighted)
+		if untested && r.Verdict == compare.Unchanged {
+			verdict = "– not tested"
+		}
 		label := t.Cells[r.Cell].Label
 		if !full && label != "" {
 			first, name = label, first
@@ -156,6 +164,9 @@ func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 	}
 	return dense(table)
 }
+
+// sighted reports whether a trial could have shown a violation, as far as is known.
+func sighted(r *results.Record) bool { return r.Safety.Power == nil || r.Safety.Power.Watched > 0 }
 
 // notes returns what limits the comparison, violations first and revisions last; cells with the same note share it.
 func (t *comparison) notes() []Row {
@@ -207,12 +218,14 @@ func (t *comparison) next() string {
 	}
 	need := 0 // trials
 	for _, r := range t.worst {
-		need = max(need, min(r.Needed, mostRows))
+		need = max(need, r.Needed)
 	}
 	if need == 0 {
 		return remedies[reason]
+	} else if need > mostTrials && reason == compare.Scatter {
+		return "a quieter machine: more trials would not tell"
 	}
-	return strings.Replace(remedies[reason], "NUMBER", strconv.Itoa(need), 1)
+	return strings.Replace(remedies[reason], "NUMBER", strconv.Itoa(min(need, mostRows)), 1)
 }
 
 // chart returns the changes that are judged.

@@ -146,10 +146,12 @@ func (d *Document) add(blocks ...Block) {
 
 // makeRoom returns how many rows of a table there is room for, with what a mark means below it. It takes facts away, the
 // last first, if that makes room for all rows.
-func (d *Document) makeRoom(facts *Table, rows int, mark Mark) int {
-	lines := 0
-	if mark.Code != "" {
-		lines = len(format.Wrap(mark.Code+": ", mark.Line, 100))
+func (d *Document) makeRoom(facts, all *Table) int {
+	rows, lines := len(all.Rows), 0
+	for _, r := range all.Rows {
+		for _, m := range r.Marks {
+			lines = max(lines, len(format.Wrap(m.Code+": ", m.Line, 100)))
+		}
 	}
 	for n := len(facts.Rows); n >= 0; n-- {
 		if fewer := (&Table{Rows: facts.Rows[:n]}); rows <= d.room(fewer)-lines {
@@ -162,10 +164,7 @@ func (d *Document) makeRoom(facts *Table, rows int, mark Mark) int {
 
 // room returns how many rows of a table a screen of 14 lines of the usual width has room for, with facts below it.
 func (d *Document) room(facts *Table) int {
-	around := 5 // lines: the head of the table, what is more with -v, and between the parts
-	if len(facts.Rows) > 0 {
-		around++
-	}
+	around := 5 + min(1, len(facts.Rows)) // lines: the head of the table, what is more with -v, and between the parts
 	room := 14 - around - len(format.Wrap("  ", d.Title, 100)) - len(format.Wrap("", d.When, 100))
 	for _, b := range append(d.Blocks, Block{Table: facts}) {
 		for _, r := range b.Table.Rows {

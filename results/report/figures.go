@@ -3,6 +3,7 @@ package report
 // How all documents write figures, names and lists of them.
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -80,21 +81,17 @@ const whole = "all"
 
 // granted returns the share that was granted.
 func granted(c *results.Cell) string {
-	const nearly = 0.99
-	if share := view.Granted(c); share < nearly {
+	if share := view.Granted(c); share < 0.99 {
 		return format.Percent(share)
 	}
 	return whole
 }
 
-// ofFigures are marks that say nothing of a cell without grants, which has no figures.
-var ofFigures = []string{"saturated", "paused", "starved"}
-
 // marks returns how the figures of a cell are to be taken.
 func marks(c *results.Cell) (all []Mark) {
 	for _, m := range view.Marks(c) {
-		if c.Counts.Acquired == 0 && slices.Contains(ofFigures, m.Code) {
-			continue
+		if c.Counts.Acquired == 0 && slices.Contains([]string{"saturated", "paused", "starved"}, m.Code) {
+			continue // there are no figures that it is about
 		}
 		args := strings.TrimSpace(strings.TrimPrefix(m.Text, m.Code))
 		all = append(all, Mark{m.Code, args, m.Line, map[bool]Tone{true: Warn}[m.Doubt]})
@@ -102,21 +99,13 @@ func marks(c *results.Cell) (all []Mark) {
 	return all
 }
 
-// firstMark returns the first of a table; empty if it has none.
-func (t *Table) firstMark() (first Mark) {
-	for _, r := range slices.Backward(t.Rows) {
-		for _, m := range r.Marks[:min(1, len(r.Marks))] {
-			first = m
-		}
-	}
-	return first
-}
-
-// explain says of one code what it means, and of no other mark.
-func (t *Table) explain(of Mark) {
+// explain leaves what the first mark means, and of no other code.
+func (t *Table) explain() {
+	var first Mark
 	for _, r := range t.Rows {
 		for i, m := range r.Marks {
-			r.Marks[i].Line = map[bool]string{true: of.Line}[m.Code == of.Code]
+			first = cmp.Or(first, m)
+			r.Marks[i].Line = map[bool]string{true: first.Line}[m.Code == first.Code]
 		}
 	}
 }

@@ -78,8 +78,9 @@ func History(cells []*results.Cell) *Document {
 	newest.rest(newestPoints, "")
 	last := pasts[0].rows[len(pasts[0].rows)-1].Cells
 	d := &Document{Command: "lockbench history"}
-	if d.Title = last[3].Text + " locks/s at " + last[1].Text; math.IsInf(pasts[0].change, 1) && len(pasts) > 1 {
-		d.Title = fmt.Sprintf("%d cells, none with two points to compare", len(pasts))
+	rate, change, _ := strings.Cut(last[3].Text+" ", " ")
+	if d.Title = strings.TrimSpace(rate + " locks/s at " + last[1].Text + " " + change); math.IsInf(pasts[0].change, 1) && len(pasts) > 1 {
+		d.Title = fmt.Sprintf("nothing to compare: none of %d cells has two points", len(pasts))
 	} else if len(pasts) > 1 {
 		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[5].Text), d.Title)
 	}
@@ -134,7 +135,7 @@ func (p *past) tell(name string, points []point, columns int) {
 			row.Marks = append(row.Marks, Mark{"violated", format.Count(n), "two clients held a key at once", Bad})
 		}
 		if slices.ContainsFunc(c.Trials, func(r *results.Record) bool { return r.Generator.Saturated }) {
-			row.Marks = append(row.Marks, Mark{"saturated", "", "lockbench was at its limit", Warn})
+			row.Marks = append(row.Marks, Mark{"saturated", "", "lockbench or its machine was too busy: the lock may do better", Warn})
 		}
 	}
 	p.rows, p.line.Name = t.Rows, name

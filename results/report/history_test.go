@@ -47,7 +47,7 @@ func TestHistory(t *testing.T) {
 	}
 	golden(t, "history", History([]*results.Cell{{Trials: recs}}))
 	d := History([]*results.Cell{{Trials: recs[:6]}})
-	if !strings.HasPrefix(d.Title, "8,010 (−0.1 %) locks/s at night-1") || len(d.Blocks) != 2 {
+	if !strings.HasPrefix(d.Title, "8,010 locks/s at night-1 (−0.1 %)") || len(d.Blocks) != 2 {
 		t.Errorf("one cell: %s", dump(d))
 	}
 	many := nights()

@@ -54,14 +54,15 @@ func Proof(r *safety.Report) *Document {
 	}
 	d := &Document{Command: "lockbench prove"}
 	d.Title, d.Tone = proofTitle(r, locks)
-	d.When = format.Join(fmt.Sprintf("%s × %d of %s, by outcome", format.Plural(len(locks.Keys), "lock"),
-		len(r.Coverage().Shown), format.Plural(len(r.Hazards), "hazard")), strings.TrimSpace(lasting("", r.Spent)))
+	shown := strings.TrimPrefix(fmt.Sprintf("%d of ", len(r.Coverage().Shown)), fmt.Sprintf("%d of ", len(r.Hazards)))
+	d.When = format.Join(format.Plural(len(locks.Keys), "lock")+" × "+shown+format.Plural(len(r.Hazards), "hazard"),
+		strings.TrimSpace(lasting("", r.Spent)))
 	found, legend := proofFacts(r, locks), &Table{}
 	if len(locks.Keys) > 1 {
 		for _, m := range proofMarks {
 			legend.fact(Plain, m.mark, m.about)
 		}
-		table := lockTable(locks)
+		table := lockTable(locks, len(r.Hazards) <= named)
 		more := table.rest(d.room(found), "lock")
 		d.add(Block{Table: table}, Block{Table: found},
 			Block{Heading: "Locks by hazards", Detail: true, Table: proofMatrix(r, locks)},
@@ -119,11 +120,12 @@ func failures(locks lockCells) (text string) {
 	return cmp.Or(text, "no failure seen")
 }
 
-// lockTable counts what hazards do to each lock: the locks first that two clients hold least often.
-func lockTable(locks lockCells) *Table {
+// lockTable counts what hazards do to each lock, or names them if they are few: the locks first that two clients hold
+// least often.
+func lockTable(locks lockCells, few bool) *Table {
 	t := columns("lock, fewest overlaps first")
 	for _, way := range ways[:4] {
-		t.Columns = append(t.Columns, Column{Title: way.one, About: "so many hazards"})
+		t.Columns = append(t.Columns, Column{Title: way.one, About: "so many hazards", Left: few})
 	}
 	share := func(lock string) float64 {
 		cells := locks.Of[lock]
@@ -134,8 +136,12 @@ func lockTable(locks lockCells) *Table {
 	for _, name := range names {
 		row := t.row(name)
 		for _, way := range ways[:4] {
-			n := len(hazards(locks.Of[name], way.is))
-			row.Cells = append(row.Cells, Cell{Text: known(float64(n), metric.Count.Format)})
+			of := hazards(locks.Of[name], way.is)
+			text := known(float64(len(of)), metric.Count.Format)
+			if few {
+				text = cmp.Or(strings.Join(of, ", "), format.None)
+			}
+			row.Cells = append(row.Cells, Cell{Text: text})
 		}
 	}
 	return dense(t)
@@ -202,7 +208,7 @@ func proofNext(r *safety.Report) string {
 		return "-ttl 2s, or fewer at a time: the machine was too slow for " + format.Plural(n, "cell")
 	}
 	if r.Baseline == "" && len(r.Select(failing)) > 0 {
-		return "to see later changes: -format json=FILE now, -baseline FILE then"
+		return "keep it (-format json=FILE), and see what changes (-baseline FILE)"
 	}
 	return ""
 }
@@ -263,7 +269,7 @@ func ProofMark(c *safety.Cell) (string, Tone) {
 func hazardBlocks(r *safety.Report, h *safety.Hazard) []Block {
 	var alike view.Grouped[string, string]
 	tones, blocks := map[string]Tone{}, []Block{{Detail: true, Text: []Text{{Text: h.About}}, Table: &Table{}}}
-	blocks[0].Heading = fmt.Sprintf("%d %s", h.Number, h.Name)
+	blocks[0].Heading = fmt.Sprintf("Hazard %d: %s", h.Number, h.Name)
 	for _, v := range safety.Verdicts {
 		for _, c := range r.Select(func(c *safety.Cell) bool { return c.Hazard == h.Name && c.Verdict == v }) {
 			if v == safety.NotApplicable && !c.Listed {

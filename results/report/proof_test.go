@@ -80,7 +80,7 @@ func TestProof(t *testing.T) {
 			r.Cells[1].Verdict = safety.Fails // a real failure is shown even so
 		}, "1 failure not admitted", Bad, []string{"control untested | holder-dies: no server"}},
 		{"admitted", func(r *safety.Report) { r.Cells = r.Cells[:3] }, "1 of 3 locks can get stuck",
-			Bad, []string{"next | to see later changes: -format json=FILE"}},
+			Bad, []string{"next | keep it (-format json=FILE)"}},
 		{"holds", func(r *safety.Report) { r.Cells = r.Cells[1:2] }, "rueidis set-nx: no failure seen",
 			Good, []string{"survives | holder-dies"}},
 		{"partial", func(r *safety.Report) { r.Cells, r.Partial = r.Cells[1:2], "interrupted" }, "rueidis set-nx:", Good,

@@ -30,7 +30,7 @@ func Run(cells []*results.Cell, check *compare.Check) *Document {
 	if len(all.Rows) == 1 {
 		blocks = blocks[1:]
 	} else if len(cells) > 1 {
-		rows := min(len(order), d.makeRoom(facts, len(order), all.firstMark()))
+		rows := min(len(order), d.makeRoom(facts, cellTable(v, order)))
 		blocks[0].Table = cellTable(v, order[:rows])
 		full := fmt.Sprintf("All %d rows in full (%d more)", len(all.Rows), len(order)-rows)
 		blocks = append(blocks, Block{Heading: strings.TrimSuffix(full, " (0 more)"), Detail: true, Table: all})

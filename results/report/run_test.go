@@ -190,7 +190,7 @@ func TestExcluded(t *testing.T) {
 		title  string
 	}{
 		{results.Safety{Grants: 81_942, Power: power(2310)}, false, "violations 0 · 2,310 of 81,942 grants could show one · rarer than 1 in 770 (95 %)", "no violation seen"},
-		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 among its own clients · 2,310 of 81,942 grants could show one · rarer than 1 in 770 (95 %)",
+		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 · 2,310 of 81,942 grants among its own clients could show one · rarer than 1 in 770 (95 %)",
 			"no violation seen"},
 		{results.Safety{Grants: 9, Power: power(0)}, false, "violations 0 in 9 grants: none could have been seen", ""},
 		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 · 3 of 9 grants could show one · too few to tell", ""},

@@ -46,7 +46,7 @@ func cellTable(v *view.Run, given []*results.Cell) *Table {
 		}
 	}
 	if short {
-		t.explain(t.firstMark())
+		t.explain()
 		t.Rows[0].Group = view.Common(v.Cells, func(a view.Axis) bool { return !a.Load || a.Late })
 	}
 	for _, col := range cellColumns {

@@ -82,14 +82,13 @@ func Exclusion(c *results.Cell) string {
 	}
 	text, grants := "violations "+format.Count(s.Violations), format.Plural(s.Grants, "grant")
 	watched := s.Power != nil && s.Power.Watched > 0 && s.Violations == 0
-	if !watched {
-		text += " in " + grants
-	}
 	if c.Plan().Shared {
-		text += " among its own clients"
+		grants += " among its own clients"
 	}
 	if watched {
 		text += " · " + format.Count(s.Power.Watched) + " of " + grants + " could show one"
+	} else {
+		text += " in " + grants
 	}
 	switch rate, bounded := c.Figures().MaxRate(); {
 	case s.Longest > 0:
