@@ -43,7 +43,7 @@ func (Driver) Designs() []drivers.Design {
 		Name:   "mutex",
 		Traits: traits,
 		Models: "a Go map behind sharded mutexes, with a lease, an owner and a fence for each key",
-		Wrong:  "serves one process only; a holder that outlives its lease overlaps the next one, unless the fence is checked",
+		Wrong:  "serves one process only; a holder that outlives its lease goes on beside the next one, unless the fence is checked",
 		Loses:  loses,
 	}, {
 		Name:   reentrant,

@@ -17,7 +17,7 @@ var uniqueRow = kind{
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true},
 		Models: "a table with a unique key: INSERT … ON DUPLICATE KEY UPDATE takes a free or expired row, " +
 			"UPDATE by owner frees it",
-		Wrong: "a holder that outlives its lease overlaps the next one unless the fence is checked; " +
+		Wrong: "a holder that outlives its lease goes on beside the next one, unless the fence is checked; " +
 			"each acquisition and each release is a commit, so an fsync on a durable server; waiters can only poll, " +
 			"and every refused attempt locks the row for a moment and delays the holder",
 		Loses: []drivers.Hazard{

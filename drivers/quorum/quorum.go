@@ -65,7 +65,7 @@ func (d Driver) Designs() []drivers.Design {
 		t.Fenced = false                 // the counters of independent nodes cannot be compared
 		t.Blocks, t.Waits = false, false // a client sleeps on one server
 		design.Models = "Redlock, a majority of independent nodes; each: " + design.Models
-		design.Wrong = "a holder that outlives its lease overlaps the next: no fencing token; a node that restarts " +
+		design.Wrong = "no fencing token: a holder that outlives its lease goes on beside the next; a node that restarts " +
 			"empty or whose clock jumps makes a second majority"
 		ofReleases := slices.DeleteFunc(slices.Clone(design.Loses), func(h drivers.Hazard) bool {
 			return h != drivers.HazardGetDelGap && h != drivers.HazardClientRetries

@@ -25,7 +25,7 @@ var fair = design{
 		Name:   "fair",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fair: true, Renews: true, Waits: true},
 		Models: "a FIFO of waiters on the server, like Redisson's fair lock and ZooKeeper's recipe",
-		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; several more commands per lock; " +
+		Wrong: "no fencing token: a holder that outlives its lease goes on beside the next; several more commands per lock; " +
 			"a waiter that dies in line may cost the others one TTL" + andLost,
 		Loses: slices.Concat(onePrimary, expiring, []drivers.Hazard{drivers.HazardOrphanWatchdog}),
 	},

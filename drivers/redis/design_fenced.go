@@ -21,7 +21,7 @@ var fenced = design{
 		Name:   "fenced",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Renews: true, Wakes: true},
 		Models: "set-nx and a counter in one script: the fencing token of Kleppmann's \"How to do distributed locking\"",
-		Wrong: "a holder that outlives its lease overlaps the next one unless the resource checks the token; tokens " +
+		Wrong: "a holder that outlives its lease goes on beside the next one, unless the resource checks the token; tokens " +
 			"begin at 1 again after a day without a grant or a restart without persistence, and a fail-over can repeat them",
 		Releases: compareAndDelete,
 		Loses:    slices.Concat(renewable, []drivers.Hazard{drivers.HazardFenceFailover}),

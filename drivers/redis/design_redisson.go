@@ -18,7 +18,7 @@ var redisson = design{
 		Name:   "redisson",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Reentrant: true, Renews: true, Wakes: true},
 		Models: "Redisson's RLock: a hash of the holder's name and count, and an unlock message, on the same wire format",
-		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a late release frees what " +
+		Wrong: "no fencing token: a holder that outlives its lease goes on beside the next; a late release frees what " +
 			"the same thread has acquired since, and a retried request counts twice" + andLost,
 		Loses: append(slices.Clip(renewable), drivers.HazardClientRetries),
 	},

@@ -14,7 +14,7 @@ var reentrantCount = design{
 		Name:   "reentrant-count",
 		Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Reentrant: true, Renews: true, Wakes: true},
 		Models: "set-nx under a ThreadLocal counter, as Java articles make a Redis lock re-entrant",
-		Wrong: "a holder that outlives its lease overlaps the next: no fencing token; an inner section runs on " +
+		Wrong: "no fencing token: a holder that outlives its lease goes on beside the next; an inner section runs on " +
 			"what is left of the lease, and enters even when that is lost" + andLost,
 		Releases: compareAndDelete,
 		Loses:    slices.Concat(renewable, []drivers.Hazard{drivers.HazardReentryNoExtend}),

@@ -16,7 +16,7 @@ var setNX = design{
 		Name:     "set-nx",
 		Traits:   drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Wakes: true, Blocks: true},
 		Models:   "SET key owner NX PX ttl and a compare-and-delete script, as in the Redis manual and most libraries",
-		Wrong:    "a holder that outlives its lease overlaps the next: no fencing token" + andLost,
+		Wrong:    "no fencing token: a holder that outlives its lease goes on beside the next" + andLost,
 		Releases: compareAndDelete,
 		Loses:    renewable,
 	},

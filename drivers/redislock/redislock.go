@@ -34,7 +34,7 @@ var design = drivers.Design{
 	Name:   "library",
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/bsm/redislock: SET key token NX PX ttl in a script, compare-and-delete, its own retry strategies",
-	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a fail-over, or a restart without " +
+	Wrong: "no fencing token: a holder that outlives its lease goes on beside the next; a fail-over, or a restart without " +
 		"persistence, can grant it twice; waiters poll, so that the client that has just released comes first",
 	Loses: []drivers.Hazard{
 		drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardLateGrant, drivers.HazardServerClock,

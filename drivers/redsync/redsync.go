@@ -39,7 +39,7 @@ var library = drivers.Design{
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Expires: true, Renews: true, Waits: true},
 	Models: "github.com/go-redsync/redsync: SET key token NX PX ttl on a majority of nodes, compare-and-delete on " +
 		"all, random delays",
-	Wrong: "a holder that outlives its lease overlaps the next: no fencing token; a node that " +
+	Wrong: "no fencing token: a holder that outlives its lease goes on beside the next; a node that " +
 		"restarts empty or fails over can grant it twice; waiters poll, so that the client that has just released comes first",
 	Loses: []drivers.Hazard{
 		drivers.HazardOverrun, drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardOrphanWatchdog,

@@ -42,7 +42,7 @@ var design = drivers.Design{
 	Traits: drivers.Traits{Exclusive: true, Owned: true, Waits: true, Session: true},
 	Models: "github.com/redis/rueidis/rueidislock: SET key token NX PXAT in a script, renewed by the library, a " +
 		"local queue, client-side caching",
-	Wrong: "a process that pauses beyond its lease overlaps the next; a client that hangs keeps the lock, which the library renews while the process lives; " +
+	Wrong: "a process that pauses beyond its lease goes on beside the next; a client that hangs keeps the lock, which the library renews while the process lives; " +
 		"one whose process dies keeps it for a TTL; a holder whose clock is more than a TTL behind the server's holds nothing; a release has no answer; the local queue may lose a wake-up, and lets the client that has just released barge in",
 	Loses: []drivers.Hazard{
 		drivers.HazardClientClock, drivers.HazardHolderPauses, drivers.HazardServerClock, drivers.HazardFailover,

@@ -139,7 +139,7 @@ func TestCheckOfTheWhole(t *testing.T) {
 		{"nothing asked, and violated by a trial that ended early", []*results.Record{of(1, 1000, nothing), of(1, 1000, func(r *results.Record) { violate(r); r.Partial = "interrupted" })},
 			"", nil, Violated, nil, "mutual exclusion: violations 0 · 50,000 of 100,000 grants could show one · rarer than 1 in 16,666 (95 %): 3 violations in trials that ended early"},
 		{"wrong releases of an owned lock", []*results.Record{of(1, 1000, func(r *results.Record) { r.Traits.Owned, r.Safety.WrongReleases = true, 3 })},
-			"violations>0", nil, Violated, nil, "mutual exclusion: violations 0 · 50,000 of 100,000 grants could show one: wrong-releases 3"},
+			"violations>0", nil, Violated, nil, "mutual exclusion: violations 0 · 50,000 of 100,000 grants could show one: wrong releases 3"},
 		{"wrong releases of a lock that anybody may release", []*results.Record{of(1, 1000, func(r *results.Record) { r.Safety.WrongReleases = 3 })},
 			"violations>0", nil, Passed, nil, "violations 0, limit 0"},
 		{"nothing asked, and violated", []*results.Record{of(1, 1000, violate)}, "", nil, Violated, nil, "mutual exclusion: violations 3 "},

@@ -34,21 +34,21 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 	if d.When != "" {
 		t.para(report.Plain, "", d.When)
 	}
-	var details []string
+	more := false
 	for _, s := range sections(d, false) {
 		if s.Detail && !t.Verbose {
-			details = append(details, format.Glue(strings.ToLower(s.Heading)))
+			more = true
 		} else {
 			t.section(s)
 		}
 	}
 	t.lines = append(t.lines, "")
-	if t.hidden != nil && details == nil {
+	if t.hidden != nil && !more {
 		const text = "hidden at %d columns: %s (COLUMNS=%d, or -format html)"
 		t.para(report.Plain, "", fmt.Sprintf(text, t.Width, format.Few(t.hidden, 4), t.needs))
 	}
-	if details != nil {
-		t.para(report.Plain, "", "more with -v: "+format.Few(details, 3))
+	if more {
+		t.para(report.Plain, "", "more with -v")
 	}
 	lines := slices.CompactFunc(t.lines, func(a, b string) bool { return a == "" && b == "" })
 	return write(w, strings.TrimRight(strings.Join(lines, "\n"), "\n")+"\n")

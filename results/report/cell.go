@@ -49,7 +49,7 @@ func runFacts(v *view.Run, c *results.Cell) *Table {
 			t.fact(Plain, "waits", format.Join(lists.Of[string(view.Waiting(c))]...))
 			t.fact(tone*Tone(min(1, c.Breaches())), "safety", view.Exclusion(c))
 		}
-		t.fact(max(tone, Warn), "witnesses", view.Witnesses(c))
+		t.fact(max(tone, Warn), "also seen", view.Witnesses(c))
 		t.fact(Plain, "outcomes", format.Join(lists.Of["outcomes"]...))
 		t.fact(Warn, "errors", errorsOf(c.Counts))
 		t.tellMarks(c)

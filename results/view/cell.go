@@ -110,8 +110,8 @@ func Exclusion(c *results.Cell) string {
 func Witnesses(c *results.Cell) string {
 	s := c.Safety
 	parts := []string{
-		format.Labelled("lost-updates", s.LostUpdates), format.Labelled("wrong-releases", s.WrongReleases),
-		format.Labelled("fence-regress", s.FenceRegress), format.Labelled("lost-early", s.LostEarly),
+		format.Labelled("lost updates", s.LostUpdates), format.Labelled("wrong releases", s.WrongReleases),
+		format.Labelled("falling tokens", s.FenceRegress), format.Labelled("lost early", s.LostEarly),
 	}
 	if s.Explained != "" && s.LostEarly+s.FenceRegress > 0 {
 		parts = append(parts, "which proves nothing: "+s.Explained)

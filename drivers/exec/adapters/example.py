@@ -4,7 +4,7 @@ import json, socket, sys, urllib.parse
 
 TRAITS = {"exclusive": True, "owned": True, "expires": True, "takes_owner": True}
 DESIGN = {"name": "set-nx", "traits": TRAITS, "models": "SET key owner NX PX; a script compares and deletes",
-          "wrong": "a holder that outlives its lease overlaps the next: no fencing token",
+          "wrong": "no fencing token: a holder that outlives its lease goes on beside the next",
           "loses": ["overrun", "holder-pauses", "late-grant", "server-clock", "failover", "restart-empty", "eviction"]}
 DELETE = "return redis.call('GET',KEYS[1]) == ARGV[1] and redis.call('DEL',KEYS[1]) or 0"
 

@@ -77,7 +77,7 @@ serve({
     name: 'library', traits: redlock.traits,
     models: 'node-redlock: a script sets key token PX ttl on a majority of nodes, compare-and-delete on all, ' +
       'random delays',
-    wrong: 'a holder that outlives its lease overlaps the next: no fencing token; a renewal that fails, if only for ' +
+    wrong: 'no fencing token: a holder that outlives its lease goes on beside the next; a renewal that fails, if only for ' +
       'want of an answer, deletes the lock; a node that restarts empty or fails over can grant it twice; it waits ' +
       'for each node, the dead ones too; waiters poll, so that the client that has just released comes first',
     loses: ['overrun', 'holder-pauses', 'server-clock', 'failover', 'restart-empty', 'eviction',

@@ -11,7 +11,7 @@ HELLO = {
         "name": "library", "traits": TRAITS,
         "models": "redis.lock.Lock: SET key token NX PX ttl, scripts that compare and delete or extend, a poll every "
                   "0.1 s",
-        "wrong": "a holder that outlives its lease overlaps the next: no fencing token; a fail-over, or a restart "
+        "wrong": "no fencing token: a holder that outlives its lease goes on beside the next; a fail-over, or a restart "
                  "without persistence, can grant it twice; waiters poll, so that the client that has just released "
                  "comes first",
         "loses": ["overrun", "holder-pauses", "late-grant", "server-clock", "orphan-watchdog", "failover",

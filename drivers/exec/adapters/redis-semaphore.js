@@ -91,7 +91,7 @@ serve({
     name: 'library', traits,
     models: 'redis-semaphore, Mutex: SET mutex:key identifier PX NX, a poll every 10 ms, renewed by a timer, ' +
       'compare-and-delete',
-    wrong: 'a process that pauses beyond its lease overlaps the next: no fencing token; a client that hangs keeps ' +
+    wrong: 'no fencing token: a process that pauses beyond its lease goes on beside the next; a client that hangs keeps ' +
       'the lock, which the library renews for as long as the process lives; a lost lock, or a renewal without an ' +
       'answer, ends a process that does not handle it (redis-semaphore issue 199)',
     loses: ['holder-pauses', 'server-clock', 'failover', 'restart-empty', 'eviction', 'session-lost'],

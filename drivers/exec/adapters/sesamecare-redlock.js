@@ -68,7 +68,7 @@ serve({
     name: 'library', traits: redlock.traits,
     models: '@sesamecare-oss/redlock: a script sets key token PX ttl on a majority of nodes, compare-and-delete, ' +
       'random delays',
-    wrong: 'a holder that outlives its lease overlaps the next: no fencing token; a node that restarts empty or ' +
+    wrong: 'no fencing token: a holder that outlives its lease goes on beside the next; a node that restarts empty or ' +
       'fails over can grant it twice; the release of a lost lock is tried again for two seconds (node-redlock issue ' +
       '131), but not here; with an even number of nodes, a split vote is never answered; a database above 15 is ' +
       'taken for 0; waiters poll',
