@@ -13,7 +13,7 @@ func TestEnviron(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := regexp.MustCompile(`(?s)No variable of your environment reaches an adapter, but for (.*?)\.`).FindSubmatch(text)
+	list := regexp.MustCompile(`(?s)Of your environment an adapter gets only (.*?)\.`).FindSubmatch(text)
 	if list == nil {
 		t.Fatal("the help has no list")
 	}
