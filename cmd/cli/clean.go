@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,9 +30,6 @@ var cleanFlags = slices.Concat([]flagDef{
 }, slices.DeleteFunc(slices.Clone(serverFlags), func(f flagDef) bool {
 	return slices.Contains([]string{"addr", "prefix"}, f.name)
 }))
-
-// maxMissing is how many trials of a run may lack a record.
-const maxMissing = 1000
 
 func (p *program) cleanCommand() *cobra.Command {
 	return p.command(&cobra.Command{
@@ -89,37 +85,24 @@ func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	return nil
 }
 
-// readLeft returns what the trials of the runs in files may have left: those that are recorded, and with the plan of each cell
-// those in between and the next one, in which the run may have been killed.
+// readLeft returns what the trials of the runs in files may have left: those that are recorded, and the next one, in which the
+// run may have been killed and which has the plan of any.
 func (p *program) readLeft(files []string) (list []left, err error) {
-	type trials struct {
-		of    map[int]spec.Plan
-		plans []spec.Plan // of the cells
-	}
-	runs := map[string]*trials{} // by their prefixes
-	add := func(rec *results.Record) error {
-		if rec.Prefix == "" { // on a server of lockbench's own, which is gone
-			return nil
-		}
-		plan, err := cleanable(rec)
-		if err != nil {
-			return err
-		}
-		found := runner.TrialNames.FindStringSubmatch(rec.Prefix)
-		r := runs[found[1]]
-		if r == nil {
-			r = &trials{of: map[int]spec.Plan{}}
-			runs[found[1]] = r
-		}
-		number, _ := strconv.Atoi(found[2])
-		r.of[number] = plan
-		if !slices.ContainsFunc(r.plans, func(p spec.Plan) bool { return reflect.DeepEqual(p, plan) }) {
-			r.plans = append(r.plans, plan)
-		}
-		return nil
-	}
+	last := map[string]int{} // trial, by the prefix of its run
 	for _, name := range files {
-		_, err := p.readRecords(name, add)
+		_, err := p.readRecords(name, func(rec *results.Record) error {
+			if rec.Prefix == "" { // on a server of lockbench's own, which is gone
+				return nil
+			}
+			plan, err := cleanable(rec)
+			if err != nil {
+				return err
+			}
+			run, trial := cutTrial(rec.Prefix)
+			last[run] = max(last[run], trial)
+			list = append(list, left{plan, rec.Prefix})
+			return nil
+		})
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: a run that is killed in its first trial records nothing; its names begin with what it has printed", err)
 		}
@@ -127,27 +110,24 @@ func (p *program) readLeft(files []string) (list []left, err error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	all := strings.Join(files, ", ")
-	for _, prefix := range slices.Sorted(maps.Keys(runs)) {
-		r := runs[prefix]
-		next := slices.Max(slices.Collect(maps.Keys(r.of))) + 1
-		if missing := next - len(r.of); missing > maxMissing {
-			return nil, fmt.Errorf("%s: %d trials of %s are missing: give all records of the run", all, missing, prefix)
-		}
-		for n := 1; n <= next; n++ {
-			plans := r.plans
-			if plan, known := r.of[n]; known {
-				plans = []spec.Plan{plan}
-			}
-			for _, plan := range plans {
-				list = append(list, left{plan, prefix + strconv.Itoa(n) + ":"})
-			}
-		}
-	}
 	if list == nil {
-		return nil, fmt.Errorf("%s: no record is of a run on a server of yours", all)
+		return nil, fmt.Errorf("%s: no record is of a run on a server of yours", strings.Join(files, ", "))
+	}
+	for _, l := range slices.Clone(list) {
+		run, _ := cutTrial(l.prefix)
+		l.prefix = fmt.Sprintf("%s%d:", run, last[run]+1)
+		if !slices.ContainsFunc(list, func(other left) bool { return reflect.DeepEqual(l, other) }) {
+			list = append(list, l)
+		}
 	}
 	return list, nil
+}
+
+// cutTrial divides the prefix of a trial into that of its run and the trial's number.
+func cutTrial(prefix string) (run string, trial int) {
+	found := runner.TrialNames.FindStringSubmatch(prefix)
+	trial, _ = strconv.Atoi(found[2])
+	return found[1], trial
 }
 
 // cleanable returns as much of a record's plan as tells the names of its trial. The record may be anybody's.

@@ -30,7 +30,6 @@ func TestCleanRefusesRecords(t *testing.T) {
 		{"what follows", "no trial has the prefix", func(r *results.Record) { r.Prefix = id + "1:user:" }},
 		{"a line", "no trial has the prefix", func(r *results.Record) { r.Prefix = id + "1:\n" }},
 		{"no prefix", "no record is of a run on a server of yours", func(r *results.Record) { r.Prefix = "" }},
-		{"a late trial", "9998 trials of " + id + " are missing", func(r *results.Record) { r.Prefix = id + "9998:" }},
 		{"a command", "only the adapter knows", func(r *results.Record) { r.Plan.Driver = "exec:false" }},
 		{"an adapter", "only the adapter knows", func(r *results.Record) { r.Plan.Driver = "redis-py" }},
 		{"another driver", `unknown driver "x"`, func(r *results.Record) { r.Plan.Driver = "x" }},

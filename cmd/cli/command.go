@@ -3,9 +3,12 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 )
 
 // command completes a command whose flags are defs. It runs with their values, and with the arguments that no flag has taken.
@@ -45,6 +48,20 @@ func noArgs(c *cobra.Command, args []string) error {
 		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -%s=%[1]s", args[0], example)
 	}
 	return usageErrorf("unexpected argument %q: lockbench %s takes flags only", args[0], c.Name())
+}
+
+// atMostOne takes one of some names, or nothing.
+func atMostOne(what string, names []string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usageErrorf("%s: one %s at a time", c.Name(), what)
+		}
+		if len(args) == 1 && !slices.Contains(names, args[0]) {
+			return usageErrorf("%s: there is no %s %q%s; there are %s", c.Name(), what, args[0],
+				suggest.DidYouMean("", args[0], names), strings.Join(names, ", "))
+		}
+		return nil
+	}
 }
 
 // withCommand puts the implied run before flags that no command precedes.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/spec"
@@ -36,14 +35,9 @@ func (p *program) completionCommand() *cobra.Command {
 		Use:       "completion SHELL",
 		Short:     "Print a completion script for bash, zsh, fish or powershell",
 		ValidArgs: shells,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageErrorf("completion: for which shell? there are %s", strings.Join(shells, ", "))
-			}
-			return nil
-		},
+		Args:      atMostOne("shell", shells),
 	}, nil, func(c *cobra.Command, _ *options, args []string) error {
-		switch args[0] {
+		switch strings.Join(args, "") {
 		case "bash":
 			_, err := io.WriteString(p.stdout, bashCompletion)
 			return err
@@ -54,8 +48,7 @@ func (p *program) completionCommand() *cobra.Command {
 		case "powershell":
 			return c.Root().GenPowerShellCompletionWithDesc(p.stdout)
 		}
-		return usageErrorf("completion: unknown shell %q%s; there are %s", args[0],
-			suggest.DidYouMean("", args[0], shells), strings.Join(shells, ", "))
+		return usageErrorf("completion: for which shell? there are %s", strings.Join(shells, ", "))
 	})
 }
 
@@ -90,16 +83,6 @@ func (p *program) complete(ctx context.Context, root *cobra.Command, args []stri
 	return errors.Join(err, wrong)
 }
 
-// oneOf completes a lone argument.
-func oneOf(names func() []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, before []string, _ string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
-		if len(before) == 0 {
-			list = names()
-		}
-		return list, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
 // completeFlags completes the values of the flags of all commands.
 func completeFlags(root *cobra.Command) {
 	for _, c := range root.Commands() {
@@ -124,6 +107,21 @@ func completeFlag(f flagDef) cobra.CompletionFunc {
 		}
 		return list, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// formatsOf returns the names of a command's formats. Those of a run depend on what else it is asked for.
+func formatsOf(command string) []string {
+	switch command {
+	case "compare":
+		return comparisons.names()
+	case "plan":
+		return answers.names()
+	case "prove":
+		return proofs.names()
+	case "history", "list":
+		return histories.names()
+	}
+	return reports.names()
 }
 
 // valuesOf returns what a word may become as a value of a command's flag, and whether that may be any file.

@@ -14,7 +14,6 @@ import (
 	"text/template"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers"
@@ -42,22 +41,18 @@ type manifestValues struct {
 }
 
 func (p *program) fleetCommand() *cobra.Command {
-	c := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:       "fleet manifest -ranks N -image IMAGE [-name NAME] -- FLAGS",
 		Short:     "Print what makes a run of many pods in Kubernetes",
 		ValidArgs: []string{"manifest"},
 		Args: func(c *cobra.Command, args []string) error {
 			dash := c.ArgsLenAtDash()
 			switch {
-			case len(args) == 0 || dash == 0:
+			case len(args) == 0 || dash == 0 || args[0] != "manifest":
 				return usageErrorf("fleet: there is one thing to do: lockbench fleet manifest -ranks N -image IMAGE -- FLAGS")
-			case args[0] != "manifest":
-				return usageErrorf("fleet: there is no %q: lockbench fleet manifest", args[0])
-			case dash < 0 || dash == len(args):
+			case dash != 1 || len(args) == 1:
 				return usageErrorf("fleet manifest: what do the ranks run? Add the flags of a run after two dashes: " +
 					"-- -addr redis://redis:6379 -clients 64")
-			case dash > 1:
-				return usageErrorf("fleet manifest: unexpected argument %q: the flags of the run follow two dashes", args[1])
 			}
 			return nil
 		},
@@ -69,13 +64,6 @@ func (p *program) fleetCommand() *cobra.Command {
 		t := template.Must(template.New("manifest").Parse(manifest))
 		return p.secrets.Hiding(func(w io.Writer) error { return t.Execute(w, v) })(p.stdout)
 	})
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && slices.Contains(flagNames(runFlags), unknown.GetSpecifiedName()) {
-			return usageErrorf("fleet manifest: -%s: the flags of the run follow two dashes: -- -%[1]s …", unknown.GetSpecifiedName())
-		}
-		return flagError(err, manifestFlags)
-	})
-	return c
 }
 
 var labelPattern = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`) // RFC 1035, as a Service's name must be

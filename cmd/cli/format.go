@@ -24,6 +24,11 @@ type kind[T any] struct {
 	exit     func(v T) int              // nil: 0 whatever it is
 }
 
+// documents are the formats of what is a document and nothing else.
+func documents[T any](document func(T) *report.Document) kind[T] {
+	return kind[T]{document: document, formats: []exporter[T]{{name: tableFormat}, {name: markdownFormat}, {name: htmlFormat}}}
+}
+
 // exporter is a format.
 type exporter[T any] struct {
 	name string
@@ -126,10 +131,9 @@ func (p *program) drawOptions(o *options) draw.Options {
 	if !tty {
 		width = 100
 	}
-	if columns, _ := p.env.lookup("COLUMNS"); columns != "" {
-		if n, err := strconv.Atoi(columns); err == nil {
-			width = n
-		}
+	columns, _ := p.env.lookup("COLUMNS")
+	if n, err := strconv.Atoi(columns); err == nil {
+		width = n
 	}
 	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
 	return draw.Options{

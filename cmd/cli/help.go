@@ -20,10 +20,12 @@ import (
 // helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 	return p.command(&cobra.Command{
-		Use:               "help [COMMAND|TOPIC|WORD]",
-		Short:             "Print the help of lockbench, of a command or about a topic or a word",
-		Hidden:            true,
-		ValidArgsFunction: oneOf(func() []string { return slices.Concat([]string{allFlagsPage}, topics, commandNames(root)) }),
+		Use:    "help [COMMAND|TOPIC|WORD]",
+		Short:  "Print the help of lockbench, of a command or about a topic or a word",
+		Hidden: true,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return helpNames(root), cobra.ShellCompDirectiveNoFileComp
+		},
 	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
 		if found, rest, err := root.Find(args); err == nil && len(rest) == 0 {
 			return p.help(found)
@@ -33,7 +35,7 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 		if name := strings.ToLower(word); name == allFlagsPage || slices.Contains(topics, name) {
 			text = page(name)
 		} else if text = explain(word); text == "" {
-			known := slices.Concat([]string{allFlagsPage}, topics, commandNames(root))
+			known := helpNames(root)
 			return usageErrorf("help: nothing is called %q%s; there are %s", word,
 				suggest.DidYouMean("", word, slices.Concat(known, helpWords())), strings.Join(known, ", "))
 		}
@@ -56,6 +58,11 @@ func (p *program) help(c *cobra.Command) error {
 	}
 	_, err := io.WriteString(p.stdout, text)
 	return err
+}
+
+// helpNames are the names of pages.
+func helpNames(root *cobra.Command) []string {
+	return slices.Concat([]string{allFlagsPage}, topics, commandNames(root))
 }
 
 func commandNames(root *cobra.Command) []string {

@@ -13,14 +13,7 @@ import (
 )
 
 // histories are what history writes.
-var histories = kind[[]*results.Cell]{
-	document: report.History,
-	formats: []exporter[[]*results.Cell]{
-		{name: tableFormat},
-		{name: markdownFormat},
-		{name: htmlFormat},
-	},
-}
+var histories = documents(report.History)
 
 func (p *program) historyCommand() *cobra.Command {
 	return p.command(&cobra.Command{

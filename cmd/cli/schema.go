@@ -10,11 +10,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
-	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 // schemas are what has one, the default first.
@@ -27,16 +25,7 @@ func (p *program) schemaCommand() *cobra.Command {
 		Use:       "schema [workload|record]",
 		Short:     "Print the JSON schema of workload files or records",
 		ValidArgs: schemas,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usageErrorf("schema: one at a time: %s", strings.Join(schemas, ", "))
-			}
-			if len(args) == 1 && !slices.Contains(schemas, args[0]) {
-				return usageErrorf("schema: no schema is called %q%s; there are %s",
-					args[0], suggest.DidYouMean("", args[0], schemas), strings.Join(schemas, ", "))
-			}
-			return nil
-		},
+		Args:      atMostOne("schema", schemas),
 	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
 		text, err := schemaOf[append(args, schemas[0])[0]]()
 		if err != nil {
@@ -47,55 +36,29 @@ func (p *program) schemaCommand() *cobra.Command {
 	})
 }
 
-// valueSchema returns the schema of one value of a flag. Patterns bind texts only, and bounds only numbers. They catch slips;
-// the program itself tells what is wrong within a value.
+// valueSchema returns the schema of one value of a flag: what kind it is, and its choices. The program itself tells what is
+// wrong within a text.
 func valueSchema(f flagDef) *jsonschema.Schema {
-	s := &jsonschema.Schema{Types: []string{"string"}, Description: strings.ReplaceAll(f.usage, "\n", " "), Minimum: jsonschema.Ptr(0.0)}
-	of := func(number, pattern string) { s.Types, s.Pattern = append(s.Types, number), "^"+pattern+"$" }
-	const period = `([0-9.]+(ns|us|µs|μs|ms|s|m|h))+`
+	s := &jsonschema.Schema{Types: []string{"string"}, Description: strings.ReplaceAll(f.usage, "\n", " ")}
 	setting, _ := spec.Find(f.name)
 	choices := setting.Choices
 	switch {
-	case f.isSwitch() && f.axis:
-		choices = []string{spec.Off, spec.On, "false", "true"}
+	case f.name == "driver": // YAML reads null as a value of its own
+		s.Types = append(s.Types, "null")
+	case f.name == "wait" || f.name == "pipelining": // a choice may have times of its own
+		choices = nil
 	case f.isSwitch():
-		choices = []string{"false", "true"}
-	}
-	switch f.value {
-	case "":
-		s.Types = append(s.Types, "boolean")
-	case "N", "OPS":
-		of("integer", `[0-9][0-9_a-fA-FxXkM]*`)
-	case "HZ", "RATE", "SHARE":
-		if f.value == "SHARE" {
-			s.ExclusiveMaximum = jsonschema.Ptr(1.0) // it wants its percent sign
+		s.Types, s.Enum, choices = append(s.Types, "boolean"), []any{false, true}, []string{"false", "true", spec.Off, spec.On}
+		if !f.axis {
+			choices = choices[:2]
 		}
-		of("number", `[0-9.][0-9_.]*[kM]?( *%|:.*)?`)
-	case "TIME":
-		of("number", `(`+period+`|0)`)
-	case "TIMES":
-		of("number", `(`+period+`|0|(uniform|exp|lognormal|file):.+)`)
-	case "SLO":
-		s.Pattern = `^[a-z]+[^<=]*[<=]`
-	case "KEYS":
-		s.Pattern = `^(uniform|sequential|own|zipf:.+|hot:.+:.+)$`
-	case "NAME=VALUE":
-		s.Pattern = `^[^=+,]+=[^=+,]+(\+[^=+,]+=[^=+,]+)*$`
-	}
-	if strings.HasPrefix(f.value, "TIME") {
-		s.Maximum = s.Minimum // others need a unit
-	}
-	if f.name == "driver" { // YAML reads null as a value of its own
-		s.Types, s.Pattern = append(s.Types, "null"), `^[a-z0-9-]+(@(`+strings.Join(matrix.Names("topology"), "|")+`))?$`
-	}
-	if f.name == "wait" || f.name == "pipelining" { // a choice may have times of its own
-		s.Pattern, choices = `^(`+strings.Join(choices, "|")+`)(:.+)?$`, nil
+	case f.value == "N" || f.value == "OPS":
+		s.Types = append(s.Types, "integer")
+	case slices.Contains([]string{"HZ", "RATE", "SHARE", "TIME", "TIMES"}, f.value):
+		s.Types = append(s.Types, "number")
 	}
 	for _, c := range choices {
 		s.Enum = append(s.Enum, c)
-	}
-	if f.isSwitch() {
-		s.Enum = append(s.Enum, false, true)
 	}
 	return s
 }
@@ -112,7 +75,8 @@ func workloadSchema() ([]byte, error) {
 	list := func(one *jsonschema.Schema) *jsonschema.Schema {
 		about := one.Description
 		one.Description = ""
-		return &jsonschema.Schema{Description: about, AnyOf: []*jsonschema.Schema{one, {Type: "array", Items: one, MinItems: jsonschema.Ptr(1), UniqueItems: true}}}
+		many := &jsonschema.Schema{Type: "array", Items: one, MinItems: jsonschema.Ptr(1), UniqueItems: true}
+		return &jsonschema.Schema{Description: about, AnyOf: []*jsonschema.Schema{one, many}}
 	}
 	for _, field := range workloadFields {
 		f, _ := findFlag(field.Name)

@@ -166,21 +166,13 @@ func (l Listing) Document(name string) *report.Document {
 	for _, a := range l.Adapters {
 		if a.Driver == name {
 			d.Title = name + ": " + adapterAbout(a.Language, a.Library, a.Service)
-			addFacts(d, "", fact("here", with(a.Text, ": ", a.Install)), fact("next", "lockbench conformance -driver "+name))
+			addFacts(d, "", fact("here", format.Join(a.Text, a.Install)), fact("next", "lockbench conformance -driver "+name))
 		}
 	}
 	return d
 }
 
 func fact(label, text string) [2]string { return [2]string{label, text} }
-
-// with appends a text, if there is one.
-func with(text, separator, more string) string {
-	if more == "" {
-		return text
-	}
-	return text + separator + more
-}
 
 // addFacts adds a block of the facts that have a text, if any has.
 func addFacts(d *report.Document, heading string, facts ...[2]string) {
@@ -220,12 +212,13 @@ func (l Listing) overview(d *report.Document) {
 		adapters.Columns = append(adapters.Columns, report.Column{Title: title, Left: true})
 	}
 	for _, a := range l.Adapters {
-		here := "can run"
+		here := a.Text
 		if !a.Available {
 			here = "not installed"
-			missing = append(missing, fact(a.Driver, with(a.Text, ": ", a.Install)))
+			missing = append(missing, fact(a.Driver, format.Join(a.Text, a.Install)))
 		}
-		adapters.Rows = append(adapters.Rows, row(a.Driver, cmp.Or(a.Service, format.None), a.Language, cmp.Or(a.Library, "none"), here))
+		service, library := cmp.Or(a.Service, format.None), cmp.Or(a.Library, "none")
+		adapters.Rows = append(adapters.Rows, row(a.Driver, service, a.Language, library, here))
 	}
 	addFacts(d, "Lock designs, the default first", locks...)
 	d.Blocks = append(d.Blocks, report.Block{Heading: "Locks of other languages", Table: adapters})
@@ -241,7 +234,7 @@ func (of Driver) page(d *report.Document) {
 	d.Title = of.Driver + ": a driver that needs no server"
 	if of.Service != "" {
 		d.Title = of.Driver + ": a driver for " + of.Service
-		facts = append(facts, fact("server here", with(of.Text, "; ", of.Install)),
+		facts = append(facts, fact("server here", format.Join(of.Text, of.Install)),
 			fact("address", strings.Join(of.Addresses, " · ")), fact("topologies", strings.Join(of.Topologies, ", ")))
 	}
 	addFacts(d, "", facts...)
@@ -257,10 +250,6 @@ func (of Driver) page(d *report.Document) {
 		addFacts(d, title, fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models), fact("wrong", lock.Wrong),
 			fact("loses to", strings.Join(loses, ", ")), fact("-wait", strings.Join(lock.Waits, ", ")))
 	}
-	claimed := slices.DeleteFunc(slices.Clone(Claimed), func(c Claim) bool {
-		return !slices.ContainsFunc(of.Locks, func(l Lock) bool { return c.Has(l.Traits) })
-	})
 	addFacts(d, "Options of the library (-param NAME=VALUE), with their defaults",
 		rowsOf(of.Params, func(p Param) [2]string { return fact(p.Param+"="+p.Default, p.Text) })...)
-	addFacts(d, "What the claims mean", rowsOf(claimed, func(c Claim) [2]string { return fact(c.Name, c.Means) })...)
 }

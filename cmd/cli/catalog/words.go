@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -91,37 +90,24 @@ func Presets() string {
 }
 
 // groupTitles are the questions that the groups of metrics answer.
-var groupTitles = []struct {
-	group metric.Group
-	title string
-}{
-	{metric.Speed, "How fast"}, {metric.Fairness, "How fair"}, {metric.Safety, "How safe"},
-	{metric.Outcomes, "What became of the requests"}, {metric.Cost, "What a lock costs"}, {metric.Machine, "What lockbench itself used"},
+var groupTitles = []string{
+	metric.Speed: "How fast", metric.Fairness: "How fair", metric.Safety: "How safe",
+	metric.Outcomes: "What became of the requests", metric.Cost: "What a lock costs",
+	metric.Machine: "What lockbench itself used",
 }
 
 // Metrics returns all metrics by their groups, each with an amount as a threshold writes it and what it is.
 func Metrics() (text string) {
-	var quantiles []string // which end the names of latencies
-	width := 0
-	for _, name := range metric.Names() {
-		if _, quantile, ok := strings.Cut(name, "."); !ok {
-			width = max(width, len(name))
-		} else if !slices.Contains(quantiles, "."+quantile) {
-			quantiles = append(quantiles, "."+quantile)
-		}
-	}
-	add := func(name, amount, about string) {
-		text += Row(fmt.Sprintf("  %-*s  %-5s  ", width, name, amount), about)
-	}
-	for _, g := range groupTitles {
-		text += g.title + ":\n"
-		for _, m := range metric.Of(g.group) {
+	add := func(name, amount, about string) { text += Row(fmt.Sprintf("  %-19s  %-5s  ", name, amount), about) }
+	for group, title := range groupTitles {
+		text += title + ":\n"
+		for _, m := range metric.Of(metric.Group(group)) {
 			if !strings.Contains(m.Name, ".") {
 				add(m.Name, m.Unit.Example, m.About)
 			}
 		}
-		if g.group == metric.Speed {
-			text += fmt.Sprintf("\nLatencies, each with %s, as in acquire.p99:\n", strings.Join(quantiles, " "))
+		if metric.Group(group) == metric.Speed {
+			text += "\nLatencies, each with .p50 .p90 .p99 .p999 .mean .max, as in acquire.p99:\n"
 			for _, d := range metric.Distributions {
 				add(string(d.Metric), metric.Duration.Example, d.About)
 			}

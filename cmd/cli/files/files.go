@@ -115,16 +115,11 @@ func tryIn(dir, name, path string) error {
 // which Into may have to make.
 func CheckInto(name, path string) error {
 	dir := path
-	info, err := os.Stat(dir)
-	for errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 		dir = filepath.Dir(dir)
-		info, err = os.Stat(dir)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s %s: no file can be made there: %w", name, path, errors.Unwrap(err))
-	case !info.IsDir():
-		return fmt.Errorf("%s %s: %s is no directory", name, path, dir)
 	}
 	return tryIn(dir, name, path)
 }
