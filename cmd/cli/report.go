@@ -99,17 +99,18 @@ var reports = kind[reported]{
 		}},
 		{name: htmlFormat},
 		{name: "svg", dir: writeCharts},
-		{name: "json", write: func(w io.Writer, v reported) error {
-			return export.CheckJSON(w, v.check)
-		}},
-		{name: "junit", write: func(w io.Writer, v reported) error {
-			return export.JUnitCheck(w, v.check)
-		}},
+		{name: "json", write: ofCheck(export.CheckJSON)},
+		{name: "junit", write: ofCheck(export.JUnitCheck)},
 	}}
 
 // ofCells writes cells that are judged by nothing.
 func ofCells(write func(io.Writer, []*results.Cell) error) func(io.Writer, reported) error {
 	return func(w io.Writer, v reported) error { return write(w, v.cells) }
+}
+
+// ofCheck writes what thresholds have found.
+func ofCheck(write func(io.Writer, *compare.Check) error) func(io.Writer, reported) error {
+	return func(w io.Writer, v reported) error { return write(w, v.check) }
 }
 
 // exitOfCheck returns the exit code of thresholds; 0 if there are none.
@@ -118,7 +119,7 @@ func exitOfCheck(v reported) int {
 		return exitOK
 	}
 	return map[compare.Verdict]int{
-		compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive, compare.Passed: exitOK,
+		compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive,
 	}[v.check.Verdict]
 }
 

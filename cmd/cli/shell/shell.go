@@ -3,50 +3,35 @@ package shell
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
+
+// part is a piece of a text: '…', "…", a backslash and what follows it, blanks between words, or what is as it is.
+var part = regexp.MustCompile(`(?s)^(?:'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)|([ \t\r\n]+)|([^'"\\ \t\r\n]+))`)
+
+// escaped is what a backslash within "…" takes away the meaning of.
+var escaped = regexp.MustCompile(`\\(["\\])`)
 
 // Split cuts a text into words as a POSIX shell does: blanks divide them, '…' takes everything as it is, "…" all but
 // \" and \\, and a backslash outside of quotes takes what follows it. Nothing is expanded, since a shell has had its turn
 // already. It is the inverse of Quote. Errors give the column, from 1.
-func Split(text string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	var quote byte // that is open, or 0
-	begun, opened := false, 0
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case quote == '\'' && c != '\'', quote == '"' && c != '"' && c != '\\':
-			word.WriteByte(c)
-		case quote != 0 && c == quote:
-			quote = 0
-		case c == '\'' || c == '"': // outside of quotes
-			quote, begun, opened = c, true, i
-		case c == '\\' && i+1 == len(text):
-			return nil, fmt.Errorf("column %d: nothing follows the backslash", i+1)
-		case c == '\\' && quote == '"' && text[i+1] != '"' && text[i+1] != '\\':
-			word.WriteByte(c)
-		case c == '\\':
-			i++
-			word.WriteByte(text[i])
-			begun = true
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			if begun {
-				words = append(words, word.String())
-				word.Reset()
-				begun = false
-			}
-		default:
-			word.WriteByte(c)
-			begun = true
+func Split(text string) (words []string, err error) {
+	between := true // words
+	for rest := text; rest != ""; {
+		found := part.FindStringSubmatch(rest)
+		if found == nil {
+			return nil, fmt.Errorf("column %d: the quote %c is never closed", len(text)-len(rest)+1, rest[0])
 		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("column %d: the quote %c is never closed", opened+1, quote)
-	}
-	if begun {
-		words = append(words, word.String())
+		rest = rest[len(found[0]):]
+		if found[4] != "" {
+			between = true
+			continue
+		}
+		if between {
+			words, between = append(words, ""), false
+		}
+		words[len(words)-1] += found[1] + escaped.ReplaceAllString(found[2], "$1") + found[3] + found[5]
 	}
 	return words, nil
 }

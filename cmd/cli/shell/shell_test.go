@@ -32,8 +32,8 @@ func TestSplit(t *testing.T) {
 	for text, want := range map[string]string{
 		`-wait 'queue`:   "column 7: the quote ' is never closed",
 		`a "b' c`:        `column 3: the quote " is never closed`,
-		`-wait queue\`:   "column 12: nothing follows the backslash",
-		`"a\`:            "column 3: nothing follows the backslash",
+		`-wait queue\`:   `column 12: the quote \ is never closed`,
+		`"a\`:            `column 1: the quote " is never closed`,
 		`-user 'a' b' c`: "column 12: the quote ' is never closed",
 	} {
 		if _, err := Split(text); err == nil || err.Error() != want {

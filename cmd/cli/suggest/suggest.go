@@ -9,19 +9,13 @@ import (
 // Nearest returns the name of names that s was probably meant to be, or "". The further a name is from s, the longer it
 // has to be for the likeness to mean anything.
 func Nearest(s string, names []string) string {
-	if len(s) > 64 {
+	if len(s) > 64 || len(names) == 0 {
 		return "" // no name is that long
 	}
 	s = strings.ToLower(s)
-	best, bestDistance := "", len(s)+1
-	for _, name := range names {
-		d := distance(s, strings.ToLower(name))
-		if d < bestDistance {
-			best, bestDistance = name, d
-		}
-	}
-	longer := max(len(s), len(best))
-	if bestDistance <= max(1, (longer+1)/3) && bestDistance < longer {
+	slips := func(name string) int { return distance(s, strings.ToLower(name)) }
+	best := slices.MinFunc(names, func(a, b string) int { return slips(a) - slips(b) })
+	if n, longer := slips(best), max(len(s), len(best)); n <= max(1, (longer+1)/3) && n < longer {
 		return best
 	}
 	// Too far for a slip, but the beginning or the end of a name is a fair guess too: redis for go-redis.
