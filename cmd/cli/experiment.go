@@ -256,6 +256,14 @@ func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
 	return v
 }
 
+// list reads an option that is a comma list, or empty.
+func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
+	if r.o.text(name) == "" {
+		return nil
+	}
+	return scalar(r, name, func(text string) ([]T, error) { return parseList(text, parse) })
+}
+
 // parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.
 func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, error) {
 	var list []T

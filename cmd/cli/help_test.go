@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -367,9 +366,8 @@ func parseExample(t *testing.T, words []string) error {
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
-		_, ofHazards := readHazards(o)
-		_, _, ofLocks := readLocks(o)
-		return errors.Join(ofHazards, ofLocks)
+		_, err := proofOf(o)
+		return err
 	}
 	if args[0] == "help" {
 		if args[1] != allFlagsPage && explain(strings.Join(args[1:], " ")) == "" {

@@ -22,7 +22,6 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 func (p *program) planCommand() *cobra.Command {
@@ -35,30 +34,31 @@ func (p *program) planCommand() *cobra.Command {
 	return c
 }
 
+const byBudget = "a plan chooses its trials and their length: say how long all may take with -budget"
+
 // notOfAPlan are flags of a run that a plan has none of, each with the reason.
 var notOfAPlan = map[string]string{
 	"think":    "a plan is about arrivals, which come whatever clients do: say how many with -rate",
-	"n":        "a plan chooses the length of each trial: say how long all may take with -budget",
-	"duration": "a plan chooses the length of each trial: say how long all may take with -budget",
-	"warmup":   "a plan chooses the warm-up of each trial: say how long all may take with -budget",
-	"trials":   "a plan chooses how many trials it needs: say how long all may take with -budget",
+	"n":        byBudget,
+	"duration": byBudget,
+	"warmup":   byBudget,
+	"trials":   byBudget,
 	"oracle":   "a plan always checks mutual exclusion",
 	"vs":       "a plan compares all its candidates: give lists, as in -wait backoff,queue",
-	"baseline": "a plan compares its candidates with one another; lockbench compare compares records",
 	"fail-on":  "-slo says what must be true",
-	"revision": "a plan compares candidates, not revisions",
 	"probe":    "a neighbour is no part of the objective",
+	"shared":   "a plan cannot tell what other runs took from what a lock can do",
 }
 
-// planFlags are those of lockbench plan.
-var planFlags = func() (defs []flagDef) {
+// planFlags are those of lockbench plan: its question, and those of a run with which the load is one.
+var planFlags = func() []flagDef {
 	load := map[string]string{
 		"rate":    "arrivals a second that have to be sustained, of all classes together;\nwithout it, the most is found (5k)",
 		"arrival": "how arrivals follow one another: poisson, or constant, which hides\nthe queue (default poisson)",
 		"lock":    "lock design (default: the best of each driver, see above)",
 		"clients": "clients that serve the arrivals (default: as many as it takes)",
 	}
-	defs = []flagDef{
+	defs := []flagDef{
 		sloFlag,
 		{"need", "", groupQuestion, "CLAIMS", "", false, "what a candidate has to claim: " + strings.Join(claimNames(), ", ")},
 		{"budget", "", groupQuestion, "TIME", "", false, "how long it may take (default 60s a candidate, 90s without -rate,\nat most 20m)"},
@@ -73,15 +73,12 @@ var planFlags = func() (defs []flagDef) {
 			f.axis = false
 		}
 		if usage := load[f.name]; usage != "" {
-			f.usage, f.def = usage, ""
-		}
-		if f.name == "arrival" {
-			f.def = spec.Poisson
+			f.usage, f.def = usage, map[string]string{"arrival": spec.Poisson}[f.name]
 		}
 		defs = append(defs, f)
 	}
-	output := flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE; if it has some of this plan,\ngo on from them"}
-	return append(defs, output,
+	return append(defs,
+		flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE; if it has some of this plan,\ngo on from them"},
 		metricsFlag,
 		liveFlag,
 		quietFlag,
@@ -122,7 +119,7 @@ func (p *program) plan(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	config, err := p.config(q.options, q.Experiment)
+	config, err := p.config(o, q.Experiment)
 	if err != nil {
 		return err
 	}
@@ -134,30 +131,7 @@ func (p *program) plan(ctx context.Context, o *options) error {
 	if err := s.readOutput(); err != nil {
 		return err
 	}
-	return p.conduct(ctx, q.options, q.Experiment, config, &s.watch, s.print, func(ctx context.Context, r *runner.Runner) error {
-		if _, more := s.known.Next(); more {
-			s.announcePlan()
-		}
-		return s.search(ctx, r)
-	})
-}
-
-// announcePlan says on stderr what there is to know before the load begins.
-func (s *search) announcePlan() {
-	for _, an := range s.answer().Analysis {
-		if an.Ceiling < spec.MaxRate && !s.options.on("quiet") {
-			most := "at most"
-			if an.Rough != "" {
-				most = "roughly"
-			}
-			s.say("on paper %s %s: %s", most, report.PlanRate(an.Ceiling), an.Load)
-		}
-	}
-	s.announce(s.program)
-	for _, line := range s.notes() {
-		s.say("%s", line)
-	}
-	s.say("%s", s.beforehand())
+	return p.conduct(ctx, o, q.Experiment, config, &s.watch, s.print, s.search)
 }
 
 // print writes what is known beforehand, and what would be run.
@@ -167,60 +141,45 @@ func (s *search) print(w io.Writer) error {
 	if err := draw.Terminal(&b, paper, draw.Options(s.printer.table)); err != nil {
 		return err
 	}
+	say := func(format string, args ...any) { b.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") }
 	for _, line := range s.Targets[""].Lines() {
-		fmt.Fprintf(&b, "server: %s\n", oneLine(line))
+		say("server: %s", line)
 	}
-	b.WriteString("\n")
 	for i, c := range s.Candidates {
 		about := catalog.Claims(s.Cells[i].Traits)
 		if drivers.Unstarted(c.Plan.Driver) {
 			about = unstarted
 		}
-		fmt.Fprintf(&b, "candidate %d: %s (%s)\n", i+1, c.Name, about)
+		say("candidate %d: %s (%s)", i+1, c.Name, about)
 		for _, text := range warnings(s.Cells[i]) {
-			fmt.Fprintf(&b, "  warning: %s\n", oneLine(text))
+			say("  warning: %s", text)
 		}
 	}
-	for _, line := range s.notes() {
-		fmt.Fprintf(&b, "%s\n", oneLine(line))
-	}
-	b.WriteString("\n")
+	s.announcePlan(say)
 	if t, more := s.known.Next(); !more {
-		b.WriteString("nothing would be run\n")
+		say("nothing would be run")
 	} else if first, err := workloadOf(&t.Plan).YAML(true); err != nil {
 		return err
 	} else {
-		fmt.Fprintf(&b, "%s:\n  %s", s.beforehand(), first)
+		fmt.Fprintf(&b, "first:\n  %s", first)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// notes returns what there is to know before the load begins, besides what is on paper.
-func (s *search) notes() (lines []string) {
+// announcePlan says what there is to know before the load begins.
+func (s *search) announcePlan(say func(string, ...any)) {
 	for _, line := range s.skipped {
-		lines = append(lines, "left out: "+line)
+		say("left out: %s", line)
 	}
-	for _, line := range s.warnings {
-		lines = append(lines, "warning: "+line)
-	}
-	if n := s.done; n > 0 {
-		lines = append(lines, fmt.Sprintf("going on from %s in %s", format.Plural(n, "trial"), s.config.Output))
+	if s.done > 0 {
+		say("going on from %s in %s", format.Plural(s.done, "trial"), s.config.Output)
 	}
 	if s.MaxRate > 0 {
-		lines = append(lines, fmt.Sprintf("no trial offers more than %s", report.PlanRate(s.MaxRate)))
+		say("no trial offers more than %s", report.PlanRate(s.MaxRate))
 	}
-	return lines
-}
-
-// beforehand says how long all takes, and which rate is tried first.
-func (s *search) beforehand() string {
-	left := s.Time() - s.answer().Spent
-	text := fmt.Sprintf("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(left))
-	if s.Rate > 0 && s.done == 0 {
-		text += ", " + report.PlanRate(s.Rate) + " first"
-	}
-	return text
+	left := progress.Seconds(s.Time() - s.answer().Spent)
+	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), left)
 }
 
 // exitOfAnswer returns the exit code of an answer.
@@ -230,6 +189,6 @@ func exitOfAnswer(a *capacity.Answer) int {
 		return exitError
 	}
 	return map[capacity.Verdict]int{
-		capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive, capacity.Failed: exitError,
+		capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive,
 	}[a.Verdict]
 }

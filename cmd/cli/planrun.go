@@ -31,7 +31,7 @@ type search struct {
 	runner  *runner.Runner // nil as long as nothing runs
 	watch   observer
 	known   *capacity.Search
-	trials  [][]*results.Record // of each candidate, in their order
+	servers map[int]results.Server // of each candidate that one has answered
 	printer printer[*capacity.Answer]
 	done    int    // trials
 	partial string // why it ended before its time
@@ -42,7 +42,7 @@ type search struct {
 
 func newSearch(p *program, q *question, c runner.Config) *search {
 	s := &search{program: p, question: q, config: c, known: capacity.NewSearch(&q.Question)}
-	s.trials = make([][]*results.Record, len(q.Candidates))
+	s.servers = map[int]results.Server{}
 	s.run = s.trial
 	s.watch = observer{command: "lockbench plan", label: func(j runner.Job) string {
 		return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
@@ -53,25 +53,21 @@ func newSearch(p *program, q *question, c runner.Config) *search {
 // readOutput takes in the trials that -o has.
 func (s *search) readOutput() error {
 	name := s.config.Output
-	info, err := os.Stat(name)
-	if errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
-		return nil
+	if info, err := os.Stat(name); err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
+		return nil // which has been checked already
 	}
-	var records []*results.Record
-	report, err := s.readRecords(name, func(r *results.Record) error {
-		records = append(records, r)
+	n := 0
+	read, err := s.readRecords(name, func(rec *results.Record) error {
+		n++
+		if err := s.resume(rec); err != nil {
+			return fmt.Errorf("record %d is not of this plan: %w: give the flags that it was made with, or another file", n, err)
+		}
 		return nil
 	})
-	if err != nil && !(report.Torn && report.Records == 0) {
-		return fmt.Errorf("-output %s: %w", name, err)
+	s.written = read.Answer
+	if err != nil && !(read.Torn && n == 0) {
+		return usageErrorf("%s: %w", s.options.get("output").written(), err)
 	}
-	for i, rec := range records {
-		if err := s.resume(rec); err != nil {
-			return usageErrorf("%s: record %d is not of this plan: %w: give the flags that it was made with, or another file",
-				s.options.get("output").written(), i+1, err)
-		}
-	}
-	s.written = report.Answer
 	return nil
 }
 
@@ -82,8 +78,7 @@ func (s *search) resume(rec *results.Record) error {
 		return errors.New("the plan has ended before it")
 	}
 	if rec.Cell != t.Candidate || rec.Trial != t.Number+1 {
-		return fmt.Errorf("it is trial %d of candidate %d, and trial %d of candidate %d is next, %s",
-			rec.Trial, rec.Cell+1, t.Number+1, t.Candidate+1, s.Candidates[t.Candidate].Name)
+		return fmt.Errorf("trial %d of candidate %d is next, %s", t.Number+1, t.Candidate+1, s.Candidates[t.Candidate].Name)
 	}
 	if err := t.Matches(rec); err != nil {
 		return err
@@ -100,16 +95,13 @@ func (s *search) resume(rec *results.Record) error {
 
 // add takes in the record of a trial. The error is that its server is not the one of the trials before.
 func (s *search) add(t capacity.Trial, rec *results.Record) error {
-	for _, before := range s.trials[t.Candidate] {
-		if before.Server.Name == "" || rec.Server.Name == "" {
-			continue // it did not answer
-		}
-		if field := capacity.DifferingServer(before.Server, rec.Server); field != "" {
+	if rec.Server.Name != "" { // it has answered
+		before, known := s.servers[t.Candidate]
+		if field := capacity.DifferingServer(before, rec.Server); known && field != "" {
 			return fmt.Errorf("%s: %s is not that of the trials before", s.Candidates[t.Candidate].Name, field)
 		}
-		break
+		s.servers[t.Candidate] = rec.Server
 	}
-	s.trials[t.Candidate] = append(s.trials[t.Candidate], rec)
 	s.known.Add(rec)
 	s.done++
 	return nil
@@ -121,49 +113,43 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	if _, more := s.known.Next(); !more {
 		return s.finish(ctx)
 	}
-	s.drawLive()
+	s.announce(s.program)
+	s.announcePlan(s.say)
 	return r.Do(ctx, func() error {
-		err := s.runTrials(ctx)
+		s.runTrials(ctx)
 		r.SaveRest()
-		if err != nil {
-			return err
-		}
 		return s.finish(ctx)
 	})
 }
 
-// runTrials runs what is to run. The error is that of a mistake, which no answer follows.
-func (s *search) runTrials(ctx context.Context) error {
-	for ctx.Err() == nil {
+// runTrials runs what is to run. Whatever ends it early, the trials that there are make the answer.
+func (s *search) runTrials(ctx context.Context) {
+	for {
+		s.drawLive()
 		t, more := s.known.Next()
 		if !more {
-			return nil
+			return
 		}
 		err := s.runner.Lost()
 		if err == nil {
 			rec := s.run(ctx, t)
-			if ctx.Err() != nil {
-				break // what a signal has cut short is run again
+			if ctx.Err() != nil { // what a signal has cut short is run again
+				s.partial = fmt.Sprint(context.Cause(ctx))
+				return
 			}
 			if err = s.add(t, rec); err == nil {
 				s.runner.Save(rec)
 			}
 		}
-		if err != nil { // no more trials can follow, and those that there are make the answer
+		if err != nil {
 			s.partial = err.Error()
 			s.lose("the search ends early: %s", err)
-			return nil
+			return
 		}
 		if !s.options.on("quiet") {
 			s.report(t)
 		}
-		s.drawLive()
-		if err := s.Check(s.roundTrip()); err != nil {
-			return usageErrorf("%w", err)
-		}
 	}
-	s.partial = fmt.Sprint(context.Cause(ctx))
-	return nil
 }
 
 // trial runs one. If it does not work, the record says why.
@@ -177,20 +163,6 @@ func (s *search) trial(ctx context.Context, t capacity.Trial) *results.Record {
 		return s.runner.Failed(j, err)
 	}
 	return rec
-}
-
-// roundTrip returns the least round trip of all candidates, once each has had a trial; 0 until then, or if one takes
-// none.
-func (s *search) roundTrip() (least time.Duration) {
-	for i, all := range s.trials {
-		if len(all) == 0 {
-			return 0
-		}
-		if trip := all[0].Bound.RoundTrip(); i == 0 || trip < least {
-			least = trip
-		}
-	}
-	return least
 }
 
 const (
@@ -223,11 +195,10 @@ func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 func (s *search) answer() *capacity.Answer {
 	a := s.known.Answer(s.config.Env)
 	a.Skipped, a.Partial = s.skipped, s.partial
-	a.Warnings = append(a.Warnings, s.warnings...)
 	return a
 }
 
-// report writes to stderr what is known of a candidate after a trial.
+// report writes to stderr what a trial has found, and what became of its candidate.
 func (s *search) report(t capacity.Trial) {
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
@@ -235,13 +206,11 @@ func (s *search) report(t capacity.Trial) {
 	if why, _, _ := strings.Cut(last.Left, "; "); why != "" { // the main reason
 		found = "does not count: " + why
 	}
-	switch {
-	case c.Verdict != capacity.Sustains && c.Verdict != capacity.Undecided:
-		found += fmt.Sprintf("; %s: %s", c.Verdict, c.Why)
-	case c.AtLeast && c.Sustains.Low > 0:
-		found += fmt.Sprintf("; sustains %s or more", report.PlanRate(c.Sustains.Low))
-	case c.Sustains.High > 0:
-		found += fmt.Sprintf("; sustains %s to %s", format.Three(c.Sustains.Low), report.PlanRate(c.Sustains.High))
+	if c.Verdict != capacity.Undecided {
+		found += "; " + string(c.Verdict)
+		if c.Verdict != capacity.Sustains {
+			found += ": " + c.Why
+		}
 	}
 	s.say("%d: %s at %s (%s): %s", s.done, c.Name, report.PlanRate(t.Rate), t.Stage, found)
 }
@@ -250,15 +219,7 @@ func (s *search) report(t capacity.Trial) {
 func (s *search) drawLive() {
 	s.watch.page.soFar(func() *report.Document {
 		a := s.answer()
-		const goesOn = "the search goes on"
-		if a.Partial = goesOn; a.Verdict == capacity.Undecided {
-			a.Advice = "" // which would be what to do next time
-		}
-		for i := range a.Candidates {
-			if c := &a.Candidates[i]; c.Verdict == capacity.Undecided {
-				c.Why, c.Remedy = goesOn, ""
-			}
-		}
+		a.Partial, a.Advice = "the search goes on", "" // which is what to do next time
 		return report.Plan(a)
 	})
 }

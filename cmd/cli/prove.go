@@ -87,11 +87,11 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	}
 	defer (&observer{page: page, metrics: metrics}).close()
 	p.draining.Store(true)
-	say := p.say
-	if o.on("quiet") {
-		say = func(string, ...any) {}
-	}
-	found := r.run(ctx, say, page)
+	found := r.run(ctx, page, func(format string, args ...any) {
+		if !o.on("quiet") {
+			p.say(format, args...)
+		}
+	})
 	if r.baseline != nil {
 		found.Against(o.text("baseline"), r.baseline)
 	}
@@ -114,18 +114,18 @@ func (r *proof) print(w io.Writer) error {
 	}
 	b.WriteString("\n")
 	for _, l := range r.locks {
+		name, about := l.Name(), catalog.Claims(l.Design.Traits)
 		if unstartedLock(l) {
-			fmt.Fprintf(&b, "lock %s (%s)\n", l.Where(), unstarted)
-		} else {
-			fmt.Fprintf(&b, "lock %s (%s)\n", l.Name(), catalog.Claims(l.Design.Traits))
+			name, about = l.Where(), unstarted
 		}
+		fmt.Fprintf(&b, "lock %s (%s)\n", name, about)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // run runs the hazards, and draws what is known after each.
-func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePage) *safety.Report {
+func (r *proof) run(ctx context.Context, page *livePage, say func(string, ...any)) *safety.Report {
 	began := time.Now()
 	found := &safety.Report{Schema: safety.Version, Env: host.With(host.Env(), drivers.Found()...), Asked: r.asked}
 	var started breakable.Servers
@@ -155,23 +155,24 @@ func (r *proof) run(ctx context.Context, say func(string, ...any), page *livePag
 // command returns the command that makes a cell again, with the program that is running: of one that fails, the
 // attempt of its story.
 func (r *proof) command(c *safety.Cell) string {
-	o, attempts, ttl := r.options, "", r.options.TTL
-	switch {
-	case c.Verdict == safety.Fails:
-		attempts = fmt.Sprintf(" -seed %d -attempts 1", c.Seed)
+	o := r.options
+	text := fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s",
+		filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock)
+	if c.Verdict == safety.Fails {
+		text += fmt.Sprintf(" -seed %d -attempts 1", c.Seed)
 		if c.Left > 0 { // its lease may be a longer one, of an attempt that was made again
-			ttl = c.TTL
+			o.TTL = c.TTL
 		}
-	case o.Attempts > 0:
-		attempts = fmt.Sprintf(" -seed %d -attempts %d -each %v", o.Seed, o.Attempts, o.Each)
-	default:
-		attempts = fmt.Sprintf(" -seed %d -each %v", o.Seed, o.Each)
+	} else {
+		text += fmt.Sprintf(" -seed %d -each %v", o.Seed, o.Each)
+		if o.Attempts > 0 {
+			text += fmt.Sprintf(" -attempts %d", o.Attempts)
+		}
 	}
-	if ttl > 0 {
-		attempts += fmt.Sprintf(" -ttl %v", ttl)
+	if o.TTL > 0 {
+		text += fmt.Sprintf(" -ttl %v", o.TTL)
 	}
-	return fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s%s",
-		filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock, attempts)
+	return text
 }
 
 // inFileName makes a file's name of any text: the driver may be a command.
@@ -185,14 +186,18 @@ func (r *proof) writeEvidence(found *safety.Report, hidden func(files.Create) fi
 	return files.Into(r.evidence, func(create files.Create) (err error) {
 		create = hidden(create)
 		for _, c := range found.Cells {
-			name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
-			if err == nil && len(c.Story) > 0 {
-				err = create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
+			if len(c.Story) == 0 {
+				continue
 			}
-			if err == nil && len(c.Story) > 0 && c.Verdict == safety.Fails {
+			name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
+			err := create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
+			if err == nil && c.Verdict == safety.Fails {
 				err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })
 			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }

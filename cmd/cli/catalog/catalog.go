@@ -20,9 +20,6 @@ import (
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
-// Quorums are drivers on several servers, which prove tests beside all drivers.
-var Quorums = []string{"rueidis@redlock", "redsync@redlock"}
-
 // Names returns the drivers that list has a page of.
 func Names() []string {
 	names := slices.Clone(matrix.Names("driver"))
