@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,38 +31,24 @@ type observer struct {
 	label   func(runner.Job) string
 }
 
-// checkLive checks what can be checked before anything is opened. It leaves nothing behind.
-func checkLive(o *options) error {
-	if opt := o.get("metrics-addr"); opt.text != "" {
-		if _, err := observe.ParseAddr(opt.text); err != nil {
-			return usageErrorf("-metrics-addr %s: %w", opt.text, err)
-		}
-	}
-	return nil
-}
-
 // openLive opens the page of a command and its metrics, as far as the options ask for them, and prints where they are.
 func (p *program) openLive(ctx context.Context, o *options, command, version string) (
 	page *livePage, metrics *observe.Metrics, err error) {
-	at, flag := "0", "-live"
-	opt := o.find("metrics-addr")
-	asked := opt != nil && opt.text != ""
-	if asked {
-		at, flag = opt.text, "-metrics-addr"
+	at := o.text("metrics-addr")
+	if at == "" && !o.on("live") {
+		return nil, nil, nil
+	}
+	addr, err := observe.ParseAddr(cmp.Or(at, "0"))
+	if err != nil {
+		return nil, nil, usageErrorf("-metrics-addr %s: %w", at, err)
 	}
 	var shown *observe.Page
 	if o.on("live") {
 		shown = observe.NewPage(draw.LivePage(command), draw.LivePolicy())
 		page = &livePage{Page: shown, hide: p.secrets.Hide, state: report.Live{Command: command}}
-	} else if !asked {
-		return nil, nil, nil
 	}
-	addr, err := observe.ParseAddr(at)
-	if err == nil {
-		metrics, err = observe.Listen(ctx, addr, version, shown)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s %s: %w", flag, at, err)
+	if metrics, err = observe.Listen(ctx, addr, version, shown); err != nil {
+		return nil, nil, fmt.Errorf("-metrics-addr %s: %w", cmp.Or(at, addr), err)
 	}
 	metrics.Hide(p.secrets.Hide)
 	who := ""
@@ -71,7 +58,7 @@ func (p *program) openLive(ctx context.Context, o *options, command, version str
 	if page != nil {
 		p.say("live at %s%s", metrics.PageURL(), who)
 	}
-	if asked {
+	if at != "" {
 		p.say("metrics at %s%s", metrics.URL(), who)
 	}
 	return page, metrics, nil
@@ -83,20 +70,18 @@ func (w *observer) close() {
 	w.metrics.Close()
 }
 
-// Begin implements runner.Observer.
+// Begin implements runner.Observer, as do the next three.
 func (w *observer) Begin(j runner.Job) {
 	label := w.label(j)
 	w.line.Begin(j.Number, label, j.Plan.Duration, j.After)
 	w.page.begin(format.Join(progress.Trial(j.Number, w.trials), label), j.After)
 }
 
-// Update implements runner.Observer.
 func (w *observer) Update(s workloads.Snapshot) {
 	w.line.Update(s)
 	w.page.update(s)
 }
 
-// Watch implements runner.Observer.
 func (w *observer) Watch(v workloads.View, t matrix.Trial) {
 	w.metrics.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
 	if w.page != nil {
@@ -104,7 +89,6 @@ func (w *observer) Watch(v workloads.View, t matrix.Trial) {
 	}
 }
 
-// End implements runner.Observer.
 func (w *observer) End() {
 	w.line.End()
 	w.metrics.End()
@@ -160,17 +144,16 @@ func (l *livePage) update(s workloads.Snapshot) {
 
 // soFar shows what is known by now.
 func (l *livePage) soFar(known func() *report.Document) {
-	if l == nil {
-		return
+	if l != nil {
+		defer drivers.Catch(new(error))
+		began := time.Now()
+		l.found = known()
+		l.draw(began)
 	}
-	defer drivers.Catch(new(error))
-	began := time.Now()
-	l.found = known()
-	l.draw(began)
 }
 
-// draw draws the page. One that cannot be drawn stays as it is: what is measured does not end with it. The next
-// drawing waits as the work since began asks for.
+// draw draws the page, and puts off the next drawing as the work since began asks for. What is measured does not end with
+// a page that cannot be drawn.
 func (l *livePage) draw(began time.Time) {
 	defer drivers.Catch(new(error))
 	if html, err := draw.Live(l.state.Document(l.found)); err == nil {
@@ -185,21 +168,20 @@ func (l *livePage) end(ctx context.Context, draw func(w io.Writer) error) {
 		return
 	}
 	l.ended = true
-	defer func() {
-		l.send("end", "")
-		l.End()
-	}()
+	defer l.End()
+	defer l.send("end", "")
 	defer drivers.Catch(new(error))
 	status := "It has ended. This is its report."
+	var page bytes.Buffer
 	switch {
-	case draw == nil:
+	case draw == nil || draw(&page) != nil:
+		page.Reset()
 		status = "It has ended without a report: the terminal says why."
 	case ctx.Err() != nil:
 		status = fmt.Sprintf("It was %v. This is the report of what was measured until then.", context.Cause(ctx))
 	}
 	l.send("status", status)
-	var page bytes.Buffer
-	if draw != nil && draw(&page) == nil {
+	if page.Len() > 0 {
 		l.send("report", page.String())
 	}
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"strconv"
 	"strings"
@@ -21,16 +22,26 @@ var fleetFlags = []flagDef{
 	{"join-timeout", "", groupFleet, "TIME", "5m", false, "how long to wait until all processes have come"},
 }
 
-// findPlace returns where this process stands, and gives the plans as many processes as there are.
+// findPlace returns where this process stands, and gives the plans as many processes as there are. -rank is 1/4, or /4 if
+// the engine says which process this is.
 func (p *program) findPlace(o *options) (fleet.Place, error) {
 	if at, child, err := runner.ChildPlace(p.env.lookup); child {
 		return at, err
 	}
-	flags, err := readPlace(o)
-	if err != nil {
-		return flags, err
+	at := fleet.Place{Rank: -1, Rendezvous: o.text("rendezvous")}
+	if opt := o.get("rank"); opt.text != "" {
+		rank, ranks, _ := strings.Cut(opt.text, "/")
+		k, err := strconv.Atoi(cmp.Or(rank, "0"))
+		n, wrong := strconv.Atoi(ranks)
+		if err != nil || wrong != nil || n < 1 || n > matrix.MaxProcesses || k < 0 || k >= n {
+			return at, usageErrorf("%s: must be the number of this process, from 0, and how many there are, as in 0/4",
+				opt.written())
+		}
+		if at.Ranks = n; rank != "" {
+			at.Rank = k
+		}
 	}
-	at, err := fleet.Discover(flags, p.env.lookup)
+	at, err := fleet.Discover(at, p.env.lookup)
 	if err != nil {
 		return at, usageErrorf("%w", err)
 	}
@@ -46,42 +57,21 @@ func (p *program) findPlace(o *options) (fleet.Place, error) {
 	return at, nil
 }
 
-// readPlace reads the flags of a fleet: -rank 1/4, or /4 if the engine says which process this is.
-func readPlace(o *options) (at fleet.Place, err error) {
-	at = fleet.Place{Rank: -1, Rendezvous: o.text("rendezvous")}
-	opt := o.get("rank")
-	if opt.text == "" {
-		return at, nil
-	}
-	rank, ranks, _ := strings.Cut(opt.text, "/")
-	if rank != "" {
-		at.Rank, err = strconv.Atoi(rank)
-	}
-	n, wrong := strconv.Atoi(ranks)
-	if err != nil || wrong != nil || n < 1 || n > matrix.MaxProcesses || at.Rank >= n || rank != "" && at.Rank < 0 {
-		return at, usageErrorf("%s: must be the number of this process, from 0, and how many there are, as in 0/4", opt.written())
-	}
-	at.Ranks = n
-	return at, nil
-}
-
 // checkProcesses refuses what a run of several processes cannot do.
 func checkProcesses(o *options, e runner.Experiment) error {
 	n := e.Processes()
-	if n <= 1 {
-		return nil
-	}
-	for _, name := range []string{"live", "metrics-addr"} {
-		if opt := o.get(name); opt.text != "" && opt.text != "false" {
-			return usageErrorf("%s: it would show one of the %d processes: leave it out", opt.written(), n)
-		}
-	}
-	if opt := o.get("workload"); opt.text == "-" {
-		return usageErrorf("%s: several processes cannot read one standard input: give a file", opt.written())
-	}
-	if opt := o.get("password-file"); opt.text != "" {
-		if info, err := os.Stat(opt.text); err == nil && !info.Mode().IsRegular() {
-			return usageErrorf("%s: several processes cannot read one pipe: give a file, or set LOCKBENCH_PASSWORD", opt.written())
+	file, err := os.Stat(o.text("password-file"))
+	for _, c := range []struct {
+		name, why string
+		wrong     bool
+	}{
+		{"live", "it would show one of the %d processes: leave it out", o.on("live")},
+		{"metrics-addr", "it would show one of the %d processes: leave it out", o.text("metrics-addr") != ""},
+		{"workload", "%d processes cannot read one standard input: give a file", o.text("workload") == "-"},
+		{"password-file", "%d processes cannot read one pipe: give a file", err == nil && !file.Mode().IsRegular()},
+	} {
+		if n > 1 && c.wrong {
+			return o.complain(o.get(c.name), c.why, n)
 		}
 	}
 	return nil

@@ -91,12 +91,8 @@ func checkOutput(opt *option) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return err
 	}
 	found := errors.New("found")
 	report, err := results.Read(f, func(*results.Record) error { return found })

@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ func (p *program) readExperiment(o *options) (experiment, error) {
 	if err != nil {
 		return experiment{}, err
 	}
-	run, err := experimentOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
+	run, err := experimentOf(o, p.env, p.stdin, (*servers.Service).Locate)
 	if err != nil {
 		for _, s := range run.Skipped[min(1, len(run.Skipped)):] { // the error has the first
 			p.say("skipped: %v", s)
@@ -89,27 +88,19 @@ func (p *program) config(o *options, e runner.Experiment) (c runner.Config, err 
 	if c.Env.Revision, err = readRevision(o); err != nil {
 		return c, err
 	}
-	if err := cmp.Or(checkLive(o), checkProcesses(o, e), checkOutput(o.get("output"))); err != nil {
+	if err := cmp.Or(checkProcesses(o, e), checkOutput(o.get("output"))); err != nil {
 		return c, err
 	}
 	c.Fleet, err = p.readFleet(o, e.Place)
 	return c, err
 }
 
-// maxRevision is how long it may be, in characters: a hash of git's has 40 or 64, and tables have little room.
-const maxRevision = 80
-
-// readRevision reads what goes into the records. Blanks around it are no part of it, since the output of a command has
-// a line break at its end now and then.
+// readRevision reads what goes into the records. The output of a command has a line break at its end now and then.
 func readRevision(o *options) (string, error) {
 	opt := o.get("revision")
 	text := strings.TrimSpace(opt.text)
-	switch {
-	case utf8.RuneCountInString(text) > maxRevision:
-		return "", usageErrorf("%s: must have %d characters at most, and has %d",
-			opt.flagOrVariable(), maxRevision, utf8.RuneCountInString(text))
-	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }):
-		return "", usageErrorf("%s: must be one line of printable characters", opt.flagOrVariable())
+	if len(text) > 80 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) { // tables have little room
+		return "", usageErrorf("%s: must be one line of at most 80 printable characters", opt.flagOrVariable())
 	}
 	return text, nil
 }
@@ -176,7 +167,6 @@ func (e experiment) announce(p *program) {
 	for _, s := range e.Skipped {
 		p.say("skipped: %v", s)
 	}
-	e.announceSame(p)
 	for _, c := range e.Cells {
 		for _, text := range warnings(c) {
 			p.sayOnce("warning: %s", text)
@@ -190,8 +180,8 @@ type ending struct {
 	experiment
 	comparison *comparison // nil if nothing is compared
 	thresholds []compare.Threshold
-	judged     printer[*compare.Comparison]
-	printer    printer[reported]
+	compared   printer[*compare.Comparison]
+	measured   printer[reported] // of what is not compared; also below a comparison's table with -v
 }
 
 // readEnding reads the options of a run's end, and looks at the files that they name.
@@ -204,17 +194,13 @@ func (p *program) readEnding(o *options, e experiment, env results.Env) (end *en
 		if end.thresholds, err = o.thresholds(giveBase); err != nil {
 			return nil, err
 		}
-		end.printer, err = reports.printer(p, o, e.files()...)
+		end.measured, err = reports.printer(p, o, e.files()...)
 		return end, err
 	}
-	// Its formats are compare's, below whose table -v has the run's own.
-	if end.judged, err = comparisons.printer(p, o, e.files()...); err != nil {
+	if end.compared, err = comparisons.printer(p, o, e.files()...); err != nil {
 		return nil, err
 	}
-	end.printer = printer[reported]{program: p, kind: reports, table: end.judged.table}
-	if end.judged.outputs[0].name == tableFormat && end.judged.table.Verbose {
-		end.printer.outputs = reports.first()
-	}
+	end.measured = printer[reported]{program: p, kind: reports, outputs: reports.first(), table: end.compared.table}
 	if opt := o.get("baseline"); opt.text != "" {
 		if err := p.readBaseline(end.comparison, opt.text, e, env); err != nil {
 			return nil, fmt.Errorf("%s: %w", opt.written(), err)
@@ -235,26 +221,27 @@ func (end *ending) announce() {
 // finish writes the comparison and the table, or what -format asks for, and chooses the exit code.
 func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner.Outcome, page *livePage) error {
 	stopped := ctx.Err() != nil // asked once: a signal from now on comes too late to drop a comparison
-	if stopped && len(end.printer.outputs) == 0 {
-		end.printer.outputs = reports.first()
-	}
 	var missing []string
 	for _, i := range out.Missing {
 		missing = append(missing, cmp.Or(end.Label(i), "the cell"))
 	}
 	found := reported{cells, compare.CheckCells(cells, end.thresholds, missing)}
 	found.check.Objective = end.options.objective(cells)
-	var compared error
-	if !stopped {
-		compared = end.decide(cells)
-	}
+	verdict := end.measured.code(found)
 	if len(cells) > 0 {
-		end.printer.write(found)
+		table := true
+		if end.comparison != nil {
+			var regressed error
+			table, regressed = end.compare(cells, stopped)
+			verdict = cmp.Or(regressed, verdict)
+		}
+		if table {
+			end.measured.write(found)
+		}
 		page.end(ctx, func(w io.Writer) error { return draw.Page(w, reports.document(found)) })
 	}
-	switch verdict := cmp.Or(compared, end.printer.code(found)); { // a run has one of the two
+	switch {
 	case stopped:
-		end.dropComparison(len(cells) > 0)
 		return end.interrupted(ctx, ctx.Err())
 	case out.Violated:
 		return exitCode(exitViolated)
@@ -262,38 +249,27 @@ func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner
 		return exitCode(exitError)
 	case !out.Ran:
 		return usageErrorf("nothing to run")
-	default:
-		return verdict
-	}
-}
-
-// decide prints the comparison that the run was for, above its table. The error is an exit code: that of the verdict;
-// nil without a comparison.
-func (end *ending) decide(cells []*results.Cell) error {
-	if end.comparison == nil || len(cells) == 0 {
-		return nil
-	}
-	found, err := end.comparison.compare(cells)
-	if err != nil {
-		end.say("nothing is compared: %s", err)
-		end.printer.outputs = reports.first()
-		return exitCode(exitError)
-	}
-	verdict := end.judged.end(found)
-	if len(end.printer.outputs) > 0 { // the table of the run stands below it
-		fmt.Fprintln(end.stdout)
 	}
 	return verdict
 }
 
-// dropComparison says that a run that was stopped compares nothing: to stop when one has seen enough is to decide when
-// to look, and no p-value knows that.
-func (end *ending) dropComparison(measured bool) {
-	switch output := end.options.text("output"); {
-	case end.comparison == nil || !measured:
-	case output == "":
+// compare prints the comparison that the run was for, and returns its exit code as an error, and whether the run's table
+// is to follow. A run that was stopped compares nothing: to stop when one has seen enough is to decide when to look, and
+// no p-value knows that.
+func (end *ending) compare(cells []*results.Cell, stopped bool) (table bool, verdict error) {
+	if stopped {
 		end.say("nothing is compared, since the run was stopped early")
-	default:
-		end.say("nothing is compared, since the run was stopped early; the trials that were whole are in %s", output)
+		return true, nil
 	}
+	found, err := end.comparison.compare(cells)
+	if err != nil {
+		end.say("nothing is compared: %s", err)
+		return true, exitCode(exitError)
+	}
+	verdict = end.compared.end(found)
+	table = end.compared.table.Verbose && end.compared.outputs[0].name == tableFormat
+	if table {
+		fmt.Fprintln(end.stdout)
+	}
+	return table, verdict
 }

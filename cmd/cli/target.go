@@ -161,12 +161,8 @@ func (o *options) external(env environ, wanted []*servers.Service) (t target.Tar
 			if o.find("driver") == nil { // clean, which starts none
 				return t, usageErrorf("%s names no server of %s, on which there are trials too: add %s", why, s.Name, s.Example())
 			}
-			remedy := "drop it"
-			if why != addr.flagOrVariable() || addr.from == fromVariable {
-				remedy = "give -addr private"
-			}
 			return t, usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
-				"add %s to -addr, or %s, and lockbench starts all of them", why, s.Name, s.Example(), remedy)
+				"add %s to -addr, or give -addr private, and lockbench starts all of them", why, s.Name, s.Example())
 		}
 		one := login
 		if !s.Prefixes && !o.shares() {
@@ -195,11 +191,8 @@ func (o *options) login(env environ) (target.Login, error) {
 	switch {
 	case l.TLS.SkipVerify && (l.TLS.CA != "" || l.TLS.ServerName != ""):
 		return l, usageErrorf("-tls-skip-verify: -tls-ca and -tls-server-name say how to verify the certificate: drop the one or the others")
-	case l.PasswordFile != "" && l.Password != "":
-		if o.get("password-file").from != fromFlag {
-			return l, usageErrorf("LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one")
-		}
-		l.Password = "" // the flag wins over the variable
+	case l.PasswordFile != "":
+		l.Password = ""
 	}
 	return l, nil
 }
@@ -227,10 +220,8 @@ func (o *options) shares() bool {
 	return strings.Contains(text, spec.On) || text == "true"
 }
 
-// keyPrefixes leaves out what has a meaning in a cluster (braces), in patterns, or in a shell.
-const keyPrefixes = `[A-Za-z0-9:._/-]{1,64}`
-
-var keyPrefix = regexp.MustCompile(`^` + keyPrefixes + `$`)
+// keyPrefix leaves out what has a meaning in a cluster (braces), in patterns, or in a shell.
+var keyPrefix = regexp.MustCompile(`^[A-Za-z0-9:._/-]{1,64}$`)
 
 // refuse complains about the first of those flags that is on the command line. Variables pass: they are set once for many runs.
 func (o *options) refuse(flags []string, why string) error {

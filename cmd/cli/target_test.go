@@ -32,7 +32,6 @@ func TestDecideTarget(t *testing.T) {
 		{"-driver memory -addr embedded", "", found, "-addr: memory runs in-process and reads no address"},
 		{"-tls-skip-verify", "", found, "-tls-skip-verify: is for a server of yours, and this run has one of our own (private): give its address by -addr"},
 		{"-tls-ca f -addr embedded", "", found, "-tls-ca: is for a server of yours, and this run has one of our own (embedded): give its address by -addr"},
-		{"-addr h", "LOCKBENCH_PASSWORD=s3cret LOCKBENCH_PASSWORD_FILE=f", found, "LOCKBENCH_PASSWORD and LOCKBENCH_PASSWORD_FILE are both set: keep one"},
 		{"-addr h -password-file f", "LOCKBENCH_PASSWORD=s3cret", found, "external redis://h:6379 (-addr)"},
 		{"", "LOCKBENCH_TLS_CA=f LOCKBENCH_PASSWORD=s3cret", found, "private /bin/redis-server"},
 
@@ -53,7 +52,7 @@ func TestDecideTarget(t *testing.T) {
 			"begin each with one of redis://, rediss://, unix://, alpha://, alphas://"},
 		{"-driver rueidis -addr alpha://u:s3cret@h", "", found, "-addr: alpha:// is an address of alpha, and no -driver of this run measures that: they need redis://, rediss://, unix://"},
 		{"-driver rueidis,test-alpha -addr redis://h", "", found, "-addr names no server of alpha, and yours and ours do not compare: " +
-			"add alpha://… to -addr, or drop it, and lockbench starts all of them"},
+			"add alpha://… to -addr, or give -addr private, and lockbench starts all of them"},
 		{"-driver rueidis,test-alpha", "LOCKBENCH_ADDR=alpha://h", found, "LOCKBENCH_ADDR names no server of redis, and yours and ours do not compare: " +
 			"add redis://… to -addr, or give -addr private, and lockbench starts all of them"},
 		{"-driver rueidis,test-alpha", "REDIS_URL=redis://h", found, "REDIS_URL names no server of alpha, and yours and ours do not compare: " +

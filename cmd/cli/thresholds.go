@@ -3,8 +3,8 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 
@@ -13,7 +13,6 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/results/spec"
 )
 
 // thresholds returns what -fail-on says of a run by itself; nothing without it. A change needs something to compare
@@ -32,59 +31,36 @@ func (o *options) thresholds(remedy string) (list []compare.Threshold, err error
 	return list, err
 }
 
-// failOn reads -fail-on; nil without it.
+// failOn reads -fail-on; nil without it. The error suggests the figure that was probably meant, or where all are listed.
 func (o *options) failOn() ([]compare.Threshold, error) {
 	opt := o.get("fail-on")
 	if opt.text == "" {
 		return nil, nil
 	}
 	list, err := compare.ParseThresholds(opt.text)
-	if err != nil {
-		return nil, thresholdFault(opt, err)
+	if err == nil {
+		return list, nil
 	}
-	return list, nil
+	hint := ""
+	if fault, ok := errors.AsType[*compare.ThresholdError](err); ok && fault.Word != "" {
+		meant := strings.Replace(fault.Word, "wait.", "acquire.", 1) // as tables call it
+		hint = cmp.Or(suggest.DidYouMean("", meant, metric.Names()), " (lockbench help figures lists them)")
+	}
+	return nil, usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
 }
 
 // objective judges the cells in an open loop by what their workload says of the response (slo); nil if it says
-// nothing. Where the answers are too few for a quantile, all of them may have kept its limit.
+// nothing.
 func (o *options) objective(cells []*results.Cell) *compare.Check {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool { return !c.Open() })
 	if o.workload == nil || o.workload.SLO == "" || len(cells) == 0 {
 		return nil
 	}
 	slo, _ := capacity.ParseSLO(o.workload.SLO) // readWorkload has checked it
-	var conditions []string
+	var limits []string
 	for _, of := range slo.Objectives {
-		text := "response.max>" + spec.Brief(of.Limit)
-		for _, c := range cells {
-			if l := c.Latency[results.Response]; l.Count == 0 || l.Max >= of.Limit || !math.IsNaN(l.Quantile(of.Quantile)) {
-				text = strings.Replace(of.String(), "<", ">", 1)
-			}
-		}
-		conditions = append(conditions, text)
+		limits = append(limits, strings.Replace(of.String(), "<", ">", 1))
 	}
-	list, _ := compare.ParseThresholds(strings.Join(conditions, ",")) // none if a quantile is one that no record spells out
+	list, _ := compare.ParseThresholds(strings.Join(limits, ",")) // none if a quantile is one that no record spells out
 	return compare.CheckCells(cells, list, nil)
-}
-
-// thresholdFault returns what is wrong with an expression, and where.
-func thresholdFault(opt *option, err error) error {
-	var fault *compare.ThresholdError
-	if !errors.As(err, &fault) {
-		return usageErrorf("%s: %w", opt.name, err)
-	}
-	hint := ""
-	if fault.Word != "" {
-		hint = figureHint(fault.Word)
-	}
-	return usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
-}
-
-// figureHint names the figure that was probably meant, or where all of them stand.
-func figureHint(name string) string {
-	meant := strings.Replace(name, "wait.", "acquire.", 1) // as tables call it
-	if hint := suggest.DidYouMean("", meant, metric.Names()); hint != "" {
-		return hint
-	}
-	return " (lockbench help figures lists them)"
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -25,8 +24,7 @@ import (
 // versus reports whether the run has two sides. -vs with an empty text counts: it is a head like the base.
 func (o *options) versus() bool { return o.get("vs").from != fromDefault }
 
-// measuredAlike are the flags in which the sides have to agree, because they decide what an observation is. A file that
-// -vs names for the head may set them too.
+// measuredAlike are the flags in which the sides have to agree, because they decide what an observation is.
 var measuredAlike = []string{"duration", "n", "warmup", "trials", "seed"}
 
 // notOfASide returns why a flag cannot stand in -vs; empty if it can.
@@ -36,8 +34,6 @@ func (f flagDef) notOfASide() string {
 		return "is about the comparison, not about one of its sides"
 	case f.group == groupOutput:
 		return "is about the run, not about one of its sides"
-	case slices.Contains(measuredAlike, f.name):
-		return "both sides are measured alike: give it beside -vs"
 	}
 	return ""
 }
@@ -47,12 +43,6 @@ func (f flagDef) notOfASide() string {
 func (o *options) head(stdin io.Reader) (head *options, err error) {
 	if head, err = o.parseVersus(); err != nil {
 		return nil, err
-	}
-	for i, base := range o.list { // in the order of the same table
-		opt := head.list[i]
-		if opt.from != fromFlag && base.from >= fromVariable && base.name != "vs" {
-			opt.text, opt.from = base.text, min(base.from, fromBase)
-		}
 	}
 	switch opt := head.get("workload"); {
 	case opt.from == fromFlag && opt.text == "-" && o.text("workload") == "-":
@@ -67,13 +57,13 @@ func (o *options) head(stdin io.Reader) (head *options, err error) {
 	}
 	for _, name := range measuredAlike {
 		if mine, its := o.text(name), head.text(name); mine != its {
-			return nil, usageErrorf("the base has %s %s and the workload of the head %s: both sides are measured alike", name, mine, its)
+			return nil, usageErrorf("the base has %s %s and the head %s: both sides are measured alike", name, mine, its)
 		}
 	}
 	return head, checkPartners(o, head)
 }
 
-// parseVersus reads the words of -vs with the parser of all flags.
+// parseVersus reads the words of -vs with the parser of all flags, on top of what the base has.
 func (o *options) parseVersus() (*options, error) {
 	words, err := shell.Split(o.text("vs"))
 	if err != nil {
@@ -83,6 +73,11 @@ func (o *options) parseVersus() (*options, error) {
 	flags.Usage = func() {}
 	head := newOptions(flags, runFlags)
 	head.typed = o.typed
+	for i, base := range o.list { // in the order of the same table
+		if opt := head.list[i]; base.from >= fromVariable && base.name != "vs" {
+			opt.text, opt.from = base.text, min(base.from, fromBase)
+		}
+	}
 	err = flags.Parse(normalise(words))
 	switch {
 	case errors.Is(err, pflag.ErrHelp):
@@ -116,16 +111,23 @@ func checkPartners(base, head *options) error {
 	return nil
 }
 
-// experimentOf returns the experiment of a run, be it of one side or of two.
+// experimentOf returns the experiment of a run, be it of one side or of two. find looks for the program of a service.
 func experimentOf(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (experiment, error) {
-	base, err := oneSide(o, env, find)
+	oneSide := func(o *options) (experiment, error) {
+		t, err := decideTargets(o, env, find)
+		if err != nil {
+			return experiment{}, err
+		}
+		return experimentOn(o, t)
+	}
+	base, err := oneSide(o)
 	if err != nil || !o.versus() {
 		return base, err
 	}
 	var head experiment
 	other, err := o.head(stdin)
 	if err == nil {
-		head, err = oneSide(other, env, find)
+		head, err = oneSide(other)
 	}
 	if err != nil { // about the words of -vs, or what they make of the run
 		wrapped := fmt.Errorf("%s: %w", o.get("vs").flagOrVariable(), err)
@@ -142,26 +144,4 @@ func experimentOf(o *options, env environ, stdin io.Reader, find func(*servers.S
 		return e, usageErrorf("nothing to compare: %s", e.Skipped[0])
 	}
 	return e, nil
-}
-
-func oneSide(o *options, env environ, find func(*servers.Service) (string, error)) (experiment, error) {
-	t, err := decideTargets(o, env, find)
-	if err != nil {
-		return experiment{}, err
-	}
-	return experimentOn(o, t)
-}
-
-// announceSame says that a comparison can show nothing but noise, which is a fair wish.
-func (e experiment) announceSame(p *program) {
-	if e.head == nil {
-		return
-	}
-	_, same := e.Targets[results.SideBase].Join(e.Targets[results.SideHead])
-	for i := 0; same && i < len(e.Cells); i += 2 {
-		same = reflect.DeepEqual(e.Cells[i].Plan, e.Cells[i+1].Plan)
-	}
-	if same {
-		p.say("base and head are the same twice: what will differ is this machine's noise")
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results"
 )
@@ -109,8 +108,8 @@ func TestVersusRefusals(t *testing.T) {
 		{"", "-clients 0", "-vs: -clients 0: must be 1 to"},
 		{"", "-oracle=maybe", "-vs: -oracle maybe: must be true or false"},
 		{"", "-help", "-vs: -help is about lockbench, not about a side of the run"},
-		{"", "-trials 3", "-vs: -trials: both sides are measured alike: give it beside -vs"},
-		{"", "-duration 3s", "-vs: -duration: both sides are measured alike: give it beside -vs"},
+		{"", "-trials 3", "-vs: the base has trials 1 and the head 3: both sides are measured alike"},
+		{"", "-duration 3s", "-vs: the base has duration 10s and the head 3s: both sides are measured alike"},
 		{"", "-o x", "-vs: -output: is about the run, not about one of its sides"},
 		{"", "-dry-run", "-vs: -dry-run: is about the run, not about one of its sides"},
 		{"", "-vs ''", "-vs: -vs: is about the comparison, not about one of its sides"},
@@ -118,7 +117,7 @@ func TestVersusRefusals(t *testing.T) {
 		{"", "-clients 8,64", "-vs: the base has clients 64 and the head 8,64: as many values on both sides, since each cell needs one partner"},
 		{"-wait poll,queue", "-wait block", "-vs: the base has wait poll,queue and the head block: as many values on both sides"},
 		{"", "-lock mutex", "-vs: nothing to run: rueidis -lock mutex: rueidis has only"},
-		{"", "-workload '{duration: 3s}'", "-vs: the base has duration 10s and the workload of the head 3s: both sides are measured alike"},
+		{"", "-workload '{duration: 3s}'", "-vs: the base has duration 10s and the head 3s: both sides are measured alike"},
 		{"", "-workload '{keys: [1, 2]}'", "-vs: the base has keys 1 and the head 1,2: as many values on both sides"},
 		{"-password x", "", "-password: a password in the arguments"},
 		{"", "-password x", "-vs: -password: a password in the arguments"},
@@ -202,29 +201,6 @@ func TestVersusServers(t *testing.T) {
 			if want := e.Target(i).URLs; !slices.Equal(all[c.Side].Of(c.Plan.Driver).URLs, want) {
 				t.Errorf("%s -vs %q: %s is at %v", test.line, test.vs, c.Side, want)
 			}
-		}
-	}
-}
-
-// TestVersusSame checks what is said of sides that do not differ.
-func TestVersusSame(t *testing.T) {
-	const all = "lockbench: base and head are the same twice: what will differ is this machine's noise\n"
-	for _, test := range []struct{ line, vs, want string }{
-		{"", "", all},
-		{"-wait backoff", "-wait auto", all},
-		{"-clients 8,64", "-clients 8,64", all},
-		{"", "-wait queue", ""},
-		{"", "-addr embedded", ""},
-		{"-addr redis://a:1", "-addr redis://b:1", ""}, // which is what is compared
-	} {
-		e, err := versusFor(t, test.line, test.vs, environment())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b strings.Builder
-		e.announceSame(&program{stderr: &progress.Writer{W: &b}})
-		if b.String() != test.want {
-			t.Errorf("%s -vs %q: %q, want %q", test.line, test.vs, b.String(), test.want)
 		}
 	}
 }
