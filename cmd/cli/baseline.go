@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
@@ -78,11 +79,9 @@ func (p *program) readBaseline(c *comparison, name string, run experiment, env r
 	for _, label := range found.Missing {
 		p.say("this run has nothing to compare with the baseline's: %s", label)
 	}
-	c.cells = len(found.Cells)
-	for i, cell := range found.Cells {
-		if n := len(cell.Base); i == 0 || n < c.least {
-			c.least = n
-		}
+	c.cells, c.least = len(found.Cells), math.MaxInt
+	for _, cell := range found.Cells {
+		c.least = min(c.least, len(cell.Base))
 		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
 			if !c.how.Force {
 				p.sayOnce("warning: the baseline is another machine's, and no change will be judged without -force: %s", text)

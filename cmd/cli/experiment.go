@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/spec"
-	"github.com/lockbench/lockbench/workloads/file"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
 	"github.com/lockbench/lockbench/workloads/target"
@@ -189,19 +188,13 @@ func (o *options) mustBeUsed(opt *option, decides []string) bool {
 	return false
 }
 
-// checkClasses refuses what a class sets and does not read, and what the top sets though every class does.
+// checkClasses refuses what a class sets and does not read.
 func (e *experiment) checkClasses() error {
-	w, o := e.options.workload, e.options
-	if w == nil || len(w.Classes) == 0 {
+	o := e.options
+	if o.workload == nil {
 		return nil
 	}
-	for _, s := range w.Top {
-		own := func(c file.Class) bool { return c.Find(s.Field) != nil }
-		if opt := o.get(s.Field); opt.from == fromFile && !slices.ContainsFunc(w.Classes, func(c file.Class) bool { return !own(c) }) {
-			return o.complain(opt, "no class has it from there, since each sets its own")
-		}
-	}
-	for i, c := range w.Classes {
+	for i, c := range o.workload.Classes {
 		for _, own := range c.Settings {
 			s, is := spec.Find(own.Field)
 			read := func(c matrix.Cell) bool { return s.Reads(&c.Plan, &c.Plan.Classes[i].Load) }

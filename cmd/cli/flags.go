@@ -132,20 +132,18 @@ var comparingFlags = []flagDef{
 		"value on each side, a saturated base, a head that lacks cells"},
 }
 
-var (
-	failOnFlag = flagDef{"fail-on", "", groupComparing, "LIST", "", false, "fail if this comes true: a figure, < or >, an amount (locks/s<3000)\n" +
-		"or, with something to compare with, a change (locks/s<-5%, default\n" + compare.DefaultThresholds + ",\nin an open loop with response.p99)"}
-)
+var failOnFlag = flagDef{"fail-on", "", groupComparing, "LIST", "", false, "fail if this comes true: a figure, < or >, " +
+	"an amount (locks/s<3000)\nor, with something to compare with, a change (locks/s<-5%, default\n" +
+	compare.DefaultThresholds + ",\nin an open loop with response.p99)"}
 
+// The flags of commands that run nothing.
 var (
-	reportFlags = []flagDef{failOnFlag, formatFlag, verboseFlag}
-
+	reportFlags         = []flagDef{failOnFlag, formatFlag, verboseFlag}
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag,
 		flagDef{"verbose", "v", groupOutput, "", "false", false, "all metrics, with p, and the environments and commands of both sides"})
 
 	historyFlags = []flagDef{formatFlag, {"verbose", "v", groupOutput, "", "false", false, "all points of each cell"}}
-
-	listFlags = []flagDef{jsonFlag, formatFlag}
+	listFlags    = []flagDef{jsonFlag, formatFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.

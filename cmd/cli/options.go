@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -20,26 +19,22 @@ import (
 // -driver=x and --driver x all work. It leaves values alone, also those that begin with a dash (-keys -1), and
 // everything after "--". A dash with several letters is always one long flag, as in Go: letters are not bundled.
 func normalise(args []string) []string {
-	out := make([]string, 0, len(args))
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		if arg == "--" {
-			return append(out, args[i:]...)
-		}
-		name, isFlag := flagName(arg)
+	out := slices.Clone(args)
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, isFlag := flagName(args[i])
 		if !isFlag {
-			out = append(out, arg)
 			continue
 		}
+		_, value, assigned := strings.Cut(args[i], "=")
 		def, known := findFlag(name)
-		rest := strings.TrimLeft(arg, "-")[len(name):] // "=value" or nothing
 		if known {
 			name = def.name
 		}
-		out = append(out, "--"+name+rest)
-		if known && !def.isSwitch() && rest == "" && i+1 < len(args) {
+		out[i] = "--" + name
+		if assigned {
+			out[i] += "=" + value
+		} else if known && !def.isSwitch() {
 			i++
-			out = append(out, args[i])
 		}
 	}
 	return out
@@ -109,15 +104,13 @@ func (o *option) Type() string   { return o.value }
 
 // written returns the option as its user wrote it: "-clients 0", "LOCKBENCH_CLIENTS=0", or "jobs.yaml:3: clients 0".
 func (o *option) written() string {
-	switch {
-	case o.from == fromFile:
+	switch o.from {
+	case fromFile:
 		return o.where + o.name + " " + o.text
-	case o.from == fromVariable:
+	case fromVariable:
 		return o.variable() + "=" + o.text
-	case o.text == "":
-		return "-" + o.name + ` ""`
 	}
-	return "-" + o.name + " " + o.text
+	return "-" + o.name + " " + cmp.Or(o.text, `""`)
 }
 
 // flagOrVariable returns where the value comes from.
@@ -178,24 +171,19 @@ func (o *options) check() error {
 }
 
 // isDefault reports whether the value of an option is its default.
-func (o *option) isDefault() bool {
-	a, err1 := time.ParseDuration(o.text)
-	b, err2 := time.ParseDuration(o.def)
-	return o.text == o.def || err1 == nil && err2 == nil && a == b
-}
+func (o *option) isDefault() bool { return o.text == o.def }
 
 // get finds an option. One that the command does not have, but a run has, has its default.
 func (o *options) get(name string) *option {
-	opt := o.find(name)
-	if opt == nil {
-		def, known := findFlag(name)
-		if !known {
-			panic("lockbench: no flag -" + name)
-		}
-		opt = &option{flagDef: def, text: def.def}
-		o.list = append(o.list, opt)
+	if opt := o.find(name); opt != nil {
+		return opt
 	}
-	return opt
+	def, known := findFlag(name)
+	if !known {
+		panic("lockbench: no flag -" + name)
+	}
+	o.list = append(o.list, &option{flagDef: def, text: def.def})
+	return o.find(name)
 }
 
 // find finds an option; nil if the command has no such flag.

@@ -36,7 +36,6 @@ var ownServers = []string{matrix.Private, matrix.Embedded}
 // the program of a service.
 func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (target.Targets, error) {
 	names, err := o.driverNames()
-	who := strings.Join(names, ",")
 	if err := o.startDrivers(names); err != nil {
 		return target.Targets{}, err
 	}
@@ -44,17 +43,13 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 		return target.Targets{Why: "there is no such driver"}, nil // which experimentOn says better
 	}
 	wanted := target.Services(names)
-	if slices.ContainsFunc(names, unstartedCommand) {
-		for _, addr := range drivers.SplitAddrs(o.text("addr")) { // there is nothing else that tells its service
-			if s := target.ServiceAt(addr); s != nil && !slices.Contains(wanted, s) {
-				wanted = append(wanted, s)
-			}
-		}
-		if len(wanted) == 0 {
-			return target.Targets{Why: "or what the adapter needs, which is not started here"}, nil
-		}
-	}
-	if len(wanted) == 0 {
+	unstarted := func(name string) bool { return drivers.IsCommand(name) && drivers.Unstarted(name) }
+	switch {
+	case len(wanted) > 0:
+	case slices.ContainsFunc(names, unstarted):
+		return target.Targets{Why: "or what the adapter needs, which is not started here"}, nil
+	default:
+		who := strings.Join(names, ",")
 		return target.Targets{Why: who + " needs no server"},
 			o.refuse(append([]string{"addr"}, externalFlags...), who+" runs in-process and reads no address")
 	}
@@ -65,8 +60,8 @@ func decideTargets(o *options, env environ, find func(*servers.Service) (string,
 	for _, s := range wanted {
 		t.List = append(t.List, pickOwn(o.get("addr"), s, find))
 	}
-	inProcess := func(name string) bool { return !matrix.Addressed(name) }
-	if len(wanted) == 1 && t.List[0].Missing != nil && !slices.ContainsFunc(names, inProcess) {
+	alone := !slices.ContainsFunc(names, func(name string) bool { return !matrix.Addressed(name) })
+	if alone && len(wanted) == 1 && t.List[0].Missing != nil {
 		return target.Targets{}, t.List[0].Missing
 	}
 	return t, o.refuse(externalFlags,
@@ -87,7 +82,8 @@ func (o *options) driverNames() (names []string, err error) {
 // startDrivers starts those of names that say only then what they can. A dry run starts nothing, and only what a user types may be
 // a command.
 func (o *options) startDrivers(names []string) error {
-	if opt := o.get("driver"); opt.from == fromFile && slices.ContainsFunc(strings.Split(opt.text, ","), isCommand) {
+	opt := o.get("driver")
+	if opt.from == fromFile && slices.ContainsFunc(names, drivers.IsCommand) {
 		return o.complain(opt, "a workload starts no command: give -driver on the command line")
 	}
 	for _, name := range names {
@@ -95,16 +91,11 @@ func (o *options) startDrivers(names []string) error {
 			continue
 		}
 		if _, err := drivers.Start(name); err != nil {
-			return o.complain(o.get("driver"), "%w", err)
+			return o.complain(opt, "%w", err)
 		}
 	}
 	return nil
 }
-
-func isCommand(name string) bool { return drivers.IsCommand(strings.TrimSpace(name)) }
-
-// unstartedCommand reports whether a driver is an adapter of which nothing is known.
-func unstartedCommand(name string) bool { return drivers.IsCommand(name) && drivers.Unstarted(name) }
 
 func unknownDriver(name string) bool {
 	_, err := drivers.Lookup(name)
@@ -199,19 +190,19 @@ func (o *options) login(env environ) (target.Login, error) {
 
 // prefix reads what the names of a run are to begin with.
 func (o *options) prefix(wanted []*servers.Service) (string, error) {
-	prefix := o.get("prefix")
+	opt, shared := o.get("prefix"), o.shares()
+	read := shared || slices.ContainsFunc(wanted, func(s *servers.Service) bool { return s.Prefixes })
 	switch {
-	case prefix.text == "" && o.shares():
+	case opt.text == "" && shared:
 		return "", o.complain(o.get("shared"),
 			"runs that are to contend find each other by a prefix: give all of them the same one, as in -prefix ours:")
-	case prefix.text == "":
-	case !keyPrefix.MatchString(prefix.text):
-		return "", usageErrorf("%s: must be up to 64 letters, digits and : . _ / - as app:locks: has them", prefix.written())
-	case !o.shares() && !slices.ContainsFunc(wanted, func(s *servers.Service) bool { return s.Prefixes }):
-		return "", usageErrorf("%s: is for the keys of Redis and etcd; a user of ZooKeeper may be kept to a chroot, one of a database "+
-			"to a database, which stand in -addr", prefix.written())
+	case opt.text != "" && !keyPrefix.MatchString(opt.text):
+		return "", o.complain(opt, "must be up to 64 letters, digits and : . _ / - as app:locks: has them")
+	case opt.text != "" && !read:
+		return "", o.complain(opt, "is for the keys of Redis and etcd; a user of ZooKeeper may be kept to a chroot, "+
+			"one of a database to a database, which stand in -addr")
 	}
-	return prefix.text, nil
+	return opt.text, nil
 }
 
 // shares reports whether a run is to contend with others.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -103,22 +104,19 @@ func openWorkload(opt *option, stdin io.Reader) (source string, text []byte, err
 	}
 	source, in := stdinSource, stdin
 	if name != "-" {
-		var f *os.File
-		if f, err = os.Open(name); errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "/.\\") {
+		f, err := os.Open(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "/.\\"):
 			return "", nil, usageErrorf("%s: no such preset%s, nor a file; there are %s", opt.written(),
 				suggest.DidYouMean("", name, presets.Names()), strings.Join(presets.Names(), ", "))
+		case err != nil:
+			return "", nil, usageErrorf("%s: %w", opt.written(), errors.Unwrap(err))
 		}
 		defer f.Close()
 		source, in = name, f
 	}
-	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(in, file.MaxSize+1))
-	}
-	if fault, ok := errors.AsType[*fs.PathError](err); ok {
-		err = fault.Err // without the path once more
-	}
-	if err != nil {
-		err = usageErrorf("%s: %w", opt.written(), err)
+	if text, err = io.ReadAll(io.LimitReader(in, file.MaxSize+1)); err != nil {
+		err = usageErrorf("%s: %w", opt.written(), cmp.Or(errors.Unwrap(err), err)) // without the path once more
 	}
 	return source, text, err
 }

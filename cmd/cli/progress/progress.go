@@ -172,21 +172,24 @@ type Writer struct {
 
 const eraseLine = "\r\x1b[K"
 
-func (l *Writer) Write(p []byte) (int, error) {
+func (l *Writer) Write(p []byte) (int, error) { return len(p), l.replace(string(p), false) }
+
+// status replaces the status line; an empty one takes it away.
+func (l *Writer) status(s string) { l.replace(s, s != "") }
+
+// replace writes a text in the place of the status line, which it may be.
+func (l *Writer) replace(text string, status bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.erase()
-	if _, err := io.WriteString(l.W, l.scrub(string(p))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func (l *Writer) scrub(text string) string {
 	if l.Scrub != nil {
-		return l.Scrub(text)
+		text = l.Scrub(text)
 	}
-	return text
+	if l.drawn {
+		text = eraseLine + text
+	}
+	l.drawn = status
+	_, err := io.WriteString(l.W, text)
+	return err
 }
 
 // Still keeps a message, which may quote a file or a server, from moving the cursor.
@@ -199,20 +202,3 @@ func Still(text string) string {
 	}, text)
 }
 
-// status replaces the status line; an empty one takes it away.
-func (l *Writer) status(s string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.erase()
-	if s != "" {
-		io.WriteString(l.W, l.scrub(s))
-		l.drawn = true
-	}
-}
-
-func (l *Writer) erase() {
-	if l.drawn {
-		io.WriteString(l.W, eraseLine)
-		l.drawn = false
-	}
-}
