@@ -9,7 +9,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 
@@ -66,23 +65,23 @@ func (p *program) fleetCommand() *cobra.Command {
 	})
 }
 
-var labelPattern = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`) // RFC 1035, as a Service's name must be
+// labelPattern is RFC 1035, as a Service's name must be, with room for the pods, which are hosts NAME-RANK.
+var labelPattern = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,53}[a-z0-9])?$`)
 
 func (p *program) readManifest(o *options, args []string) (v manifestValues, err error) {
 	ranks, name, image := o.get("ranks"), o.get("name"), o.get("image")
 	n, err := spec.ParseInt(ranks.text)
-	switch last := len(strconv.Itoa(max(n, 1) - 1)); {
-	case ranks.text == "":
-		return v, usageErrorf("fleet manifest: how many processes? Add -ranks N")
+	switch {
+	case ranks.text == "" || image.text == "":
+		return v, usageErrorf("fleet manifest: how many processes of which image? Add -ranks N -image IMAGE; " +
+			"lockbench help recipes builds one")
 	case err != nil:
 		return v, o.complain(ranks, "%w", err)
 	case n < 2:
 		return v, o.complain(ranks, "a fleet has two ranks or more; lockbench help recipes has the Job of one process")
-	case image.text == "":
-		return v, usageErrorf("fleet manifest: which image? Add -image IMAGE; lockbench help recipes builds one")
-	case !labelPattern.MatchString(name.text) || len(name.text)+1+last > 63: // the pods are hosts NAME-RANK
-		return v, o.complain(name, "is no name of a Service and its pods: use at most %d lower-case letters, digits and "+
-			"dashes, a letter first and no dash at the end", 62-last)
+	case !labelPattern.MatchString(name.text):
+		return v, o.complain(name, "is no name of a Service and its pods: use at most 55 lower-case letters, digits and "+
+			"dashes, a letter first and no dash at the end")
 	}
 	if err := p.checkRankFlags(args); err != nil {
 		return v, err

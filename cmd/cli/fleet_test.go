@@ -84,7 +84,7 @@ func TestRankMemory(t *testing.T) {
 
 func TestManifestRefuses(t *testing.T) {
 	flags := []string{"manifest", "-ranks", "2", "-image", "i"}
-	long := strings.Repeat("a", 61)
+	long := strings.Repeat("a", 55)
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -97,12 +97,12 @@ func TestManifestRefuses(t *testing.T) {
 		{append(flags, "-addr", "redis://h"), "unknown flag -addr"},
 		{append(flags, "-adr", "redis://h"), "unknown flag -adr"},
 		{append(flags, "x", "--", "-addr", "redis://h"), "what do the ranks run?"},
-		{[]string{"manifest", "-image", "i", "--", "-addr", "redis://h"}, "Add -ranks N"},
+		{[]string{"manifest", "-image", "i", "--", "-addr", "redis://h"}, "Add -ranks N -image IMAGE"},
 		{[]string{"manifest", "-ranks", "1", "-image", "i", "--", "-addr", "redis://h"}, "-ranks 1: a fleet has two ranks or more"},
 		{[]string{"manifest", "-ranks", "x", "-image", "i", "--", "-addr", "redis://h"}, "-ranks x: must be a whole number"},
-		{[]string{"manifest", "-ranks", "2", "--", "-addr", "redis://h"}, "Add -image IMAGE"},
+		{[]string{"manifest", "-ranks", "2", "--", "-addr", "redis://h"}, "Add -ranks N -image IMAGE"},
 		{append(flags, "-name", "Bench", "--", "-addr", "redis://h"), "-name Bench: is no name"},
-		{append(flags, "-name", long+"a", "--", "-addr", "redis://h"), "use at most 61"},
+		{append(flags, "-name", long+"a", "--", "-addr", "redis://h"), "use at most 55"},
 		{append(flags, "--", "-clients", "64"), "-addr: where is the server?"},
 		{append(flags, "--", "-driver", "memory"), "-addr: where is the server?"},
 		{append(flags, "--", "-addr", "redis://h", "-cleints", "64"), "unknown flag -cleints (did you mean -clients?)"},

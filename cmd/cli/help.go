@@ -83,13 +83,10 @@ type passage struct {
 
 // passages are those of all topics, and of the lists that no topic has.
 func passages() (list []passage) {
-	for _, topic := range topics {
+	last := len(topics) - 1 // the glossary, which comes first
+	for _, topic := range slices.Concat(topics[last:], topics[:last]) {
 		title, text, _ := strings.Cut(page(topic), "\n")
-		if own := divide(topic, title, text); topic == "glossary" { // it comes first
-			list = append(own, list...)
-		} else {
-			list = append(list, own...)
-		}
+		list = append(list, divide(topic, title, text)...)
 	}
 	list = append(list, divide("", "lock designs: lockbench list DRIVER says more", catalog.DesignList())...)
 	return append(list, divide("", "hazards: what lockbench prove makes happen", catalog.HazardList())...)

@@ -109,25 +109,23 @@ func New(ctx context.Context) Listing {
 	return l
 }
 
-// look returns what drivers of a service have in common: whether a server of it can be started here. Drivers that run in-process
-// have no service.
+// look returns what drivers of a service have in common: whether a server of it can be started here. Drivers that run
+// in-process have no service.
 func look(ctx context.Context, s *servers.Service) Driver {
 	if s == nil {
 		return Driver{Available: true, Text: "needs no server"}
 	}
-	d := Driver{Service: s.Name, Addresses: s.Forms, Text: "needs -addr"}
+	d := Driver{Service: s.Name, Addresses: s.Forms}
 	if s.Find == nil {
-		return d
-	}
-	path, err := s.Locate()
-	if err == nil {
+		d.Text = "needs -addr"
+	} else if path, err := s.Locate(); err == nil {
 		d.Available, d.Version = true, servers.ProgramVersion(ctx, path)
 		d.Text = strings.TrimSpace(filepath.Base(path) + " " + d.Version)
-		return d
-	}
-	d.Text, d.Install = "not installed", cmp.Or(s.Install(), format.Line(err.Error()))
-	if s.Embedded != nil {
-		d.Available, d.Text = true, "embedded only"
+	} else {
+		d.Text, d.Install = "not installed", cmp.Or(s.Install(), format.Line(err.Error()))
+		if s.Embedded != nil {
+			d.Available, d.Text = true, "embedded only"
+		}
 	}
 	return d
 }
