@@ -57,7 +57,7 @@ func (e *experiment) addCells(axes []matrix.Axis, seed uint64) error {
 	o := e.options
 	base := spec.Plan{Seed: seed, Command: o.typed}
 	if o.workload != nil {
-		base.Workload = o.workload.label
+		base.Workload = o.workload.Name
 	}
 	plans, err := matrix.Expand(base, axes, maxCells)
 	for _, p := range plans {

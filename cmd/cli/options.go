@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads/file"
 )
 
 // normalise spells every flag with two dashes and in full, which is how pflag wants it, so that -driver x,
@@ -124,8 +125,8 @@ func (o *option) flagOrVariable() string {
 // options are all flags of one command line.
 type options struct {
 	list     []*option
-	workload *workload // nil without -workload
-	typed    string    // the command line, without secrets
+	workload *file.Workload // nil without -workload; records call it by its name
+	typed    string         // the command line, without secrets
 }
 
 // newOptions makes options of defs with their defaults and registers them in fs.

@@ -21,12 +21,6 @@ import (
 	"github.com/lockbench/lockbench/workloads/shape"
 )
 
-// workload is what -workload names.
-type workload struct {
-	*file.Workload
-	label string // what records call it; empty for one that is written into the command line and has no name
-}
-
 // inWorkload reports whether a flag may stand in a workload: what the load is, how it is measured, and which lock it
 // meets. Where that lock is, who may see it and where the figures go is up to the user who runs it.
 func (f flagDef) inWorkload() bool {
@@ -86,11 +80,10 @@ func (o *options) readWorkload(stdin io.Reader) error {
 			return usageErrorf("%s: slo %s: %w", source, w.SLO, err)
 		}
 	}
-	label := w.Name
-	if label == "" && source != inlineSource && source != stdinSource {
-		label = strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
+	if w.Name == "" && source != inlineSource && source != stdinSource {
+		w.Name = strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
 	}
-	return o.adopt(&workload{w, label})
+	return o.adopt(w)
 }
 
 // openWorkload finds a workload: written out in braces, - for standard input, a preset, or else a file.
@@ -123,11 +116,11 @@ func openWorkload(opt *option, stdin io.Reader) (source string, text []byte, err
 
 // adopt gives the values of a workload to the options that nothing else has set. A flag or a variable that a class would
 // not heed is refused: whether it should replace all of theirs, or none, is not for us to guess.
-func (o *options) adopt(w *workload) error {
+func (o *options) adopt(w *file.Workload) error {
 	o.workload = w
 	for _, s := range w.Top {
 		if opt := o.get(s.Field); opt.from == fromDefault {
-			opt.text, opt.from, opt.where = s.Text, fromFile, w.place(s)
+			opt.text, opt.from, opt.where = s.Text, fromFile, o.place(s)
 		}
 	}
 	for _, c := range w.Classes {
@@ -141,11 +134,13 @@ func (o *options) adopt(w *workload) error {
 }
 
 // place returns where a setting stands, as errors begin.
-func (w *workload) place(s file.Setting) string { return fmt.Sprintf("%s:%d: ", w.Source, s.Line) }
+func (o *options) place(s file.Setting) string {
+	return fmt.Sprintf("%s:%d: ", o.workload.Source, s.Line)
+}
 
 // ofClass returns the option of a setting that a class has.
 func (o *options) ofClass(c file.Class, s file.Setting) *option {
-	return &option{flagDef: o.get(s.Field).flagDef, text: s.Text, from: fromFile, where: o.workload.place(s) + "class " + c.Name + ": "}
+	return &option{flagDef: o.get(s.Field).flagDef, text: s.Text, from: fromFile, where: o.place(s) + "class " + c.Name + ": "}
 }
 
 // classes resolves the workload's classes against what the cell has at its top.

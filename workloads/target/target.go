@@ -285,7 +285,7 @@ func Assign(list []string, wanted []*servers.Service) (map[*servers.Service][]st
 		}
 	}
 	for _, addr := range list {
-		s := ServiceAt(addr)
+		s := serviceAt(addr)
 		switch {
 		case s != nil && !slices.Contains(wanted, s):
 			scheme, _, _ := strings.Cut(addr, "://")
@@ -302,8 +302,8 @@ func Assign(list []string, wanted []*servers.Service) (map[*servers.Service][]st
 	return addrs, nil
 }
 
-// ServiceAt returns the service of an address by its scheme, or nil.
-func ServiceAt(addr string) *servers.Service {
+// serviceAt returns the service of an address by its scheme, or nil.
+func serviceAt(addr string) *servers.Service {
 	scheme, _, isURL := strings.Cut(addr, "://")
 	for _, s := range servers.Services() {
 		if isURL && slices.Contains(s.Schemes, scheme) {

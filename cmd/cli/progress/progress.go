@@ -201,4 +201,3 @@ func Still(text string) string {
 		return format.Visible(r)
 	}, text)
 }
-
