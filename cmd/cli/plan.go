@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,14 @@ func (p *program) planCommand() *cobra.Command {
 		Short: "Find the locks that carry a load under an objective",
 		Args:  noArgs,
 	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return planFlagError(err) })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+			if why := notOfAPlan[unknown.GetSpecifiedName()]; why != "" {
+				return usageErrorf("-%s: %s", unknown.GetSpecifiedName(), why)
+			}
+		}
+		return flagError(err, planFlags)
+	})
 	return c
 }
 
@@ -88,17 +96,6 @@ var planFlags = func() []flagDef {
 	)
 }()
 
-// planFlagError explains flags that a run has and a plan has not.
-func planFlagError(err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		if why := notOfAPlan[unknown.GetSpecifiedName()]; why != "" {
-			return usageErrorf("-%s: %s", unknown.GetSpecifiedName(), why)
-		}
-	}
-	return flagError(err, planFlags)
-}
-
 // answers are what plan writes.
 var answers = kind[*capacity.Answer]{
 	document: report.Plan,
@@ -136,12 +133,9 @@ func (p *program) plan(ctx context.Context, o *options) error {
 
 // print writes what is known beforehand, and what would be run.
 func (s *search) print(w io.Writer) error {
-	var b strings.Builder
 	paper := &report.Document{Blocks: []report.Block{{Table: report.PlanAnalysis(s.answer())}}}
-	if err := draw.Terminal(&b, paper, draw.Options(s.printer.table)); err != nil {
-		return err
-	}
-	say := func(format string, args ...any) { b.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n") }
+	err := draw.Terminal(w, paper, s.printer.table)
+	say := func(format string, args ...any) { fmt.Fprintln(w, oneLine(fmt.Sprintf(format, args...))) }
 	for _, line := range s.Targets[""].Lines() {
 		say("server: %s", line)
 	}
@@ -156,14 +150,13 @@ func (s *search) print(w io.Writer) error {
 		}
 	}
 	s.announcePlan(say)
-	if t, more := s.known.Next(); !more {
-		say("nothing would be run")
-	} else if first, err := workloadOf(&t.Plan).YAML(true); err != nil {
-		return err
-	} else {
-		fmt.Fprintf(&b, "first:\n  %s", first)
+	if t, more := s.known.Next(); more {
+		first, wrong := workloadOf(&t.Plan).YAML(true)
+		say("first:")
+		fmt.Fprint(w, "  "+first)
+		return cmp.Or(err, wrong)
 	}
-	_, err := io.WriteString(w, b.String())
+	say("nothing would be run")
 	return err
 }
 

@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
@@ -67,7 +66,7 @@ func (q *question) readBounds() error {
 	r, known := reader{o: q.options}, claimNames()
 	q.Rate = scalar(&r, "rate", constantRate)
 	q.MaxRate = scalar(&r, "max-rate", constantRate)
-	q.Budget = scalar(&r, "budget", within(time.ParseDuration, 1, math.MaxInt64, "must be a time such as 90s or 5m"))
+	q.Budget = scalar(&r, "budget", within(spec.ParseTime, 1, math.MaxInt64, "must be more than 0"))
 	q.Force = q.options.on("force")
 	q.need = list(&r, "need", func(name string) (string, error) {
 		if !slices.Contains(known, name) {

@@ -41,8 +41,8 @@ type search struct {
 }
 
 func newSearch(p *program, q *question, c runner.Config) *search {
-	s := &search{program: p, question: q, config: c, known: capacity.NewSearch(&q.Question)}
-	s.servers = map[int]results.Server{}
+	s := &search{program: p, question: q, config: c}
+	s.known, s.servers = capacity.NewSearch(&q.Question), map[int]results.Server{}
 	s.run = s.trial
 	s.watch = observer{command: "lockbench plan", label: func(j runner.Job) string {
 		return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
@@ -77,16 +77,13 @@ func (s *search) resume(rec *results.Record) error {
 	if !more {
 		return errors.New("the plan has ended before it")
 	}
-	if rec.Cell != t.Candidate || rec.Trial != t.Number+1 {
-		return fmt.Errorf("trial %d of candidate %d is next, %s", t.Number+1, t.Candidate+1, s.Candidates[t.Candidate].Name)
-	}
 	if err := t.Matches(rec); err != nil {
 		return err
 	}
 	if field := capacity.DifferingEnv(host.With(s.config.Env, rec.Plan.Driver), rec.Env); field != "" {
 		return fmt.Errorf("%s is not that of this machine or this lockbench", field)
 	}
-	want, addr := s.Target(rec.Cell), rec.Server.Addr
+	want, addr := s.Target(t.Candidate), rec.Server.Addr
 	if want.Kind == matrix.External && addr != "" && addr != want.Redacted {
 		return fmt.Errorf("server.addr is %s, and not %s", addr, want.Redacted)
 	}
@@ -207,10 +204,7 @@ func (s *search) report(t capacity.Trial) {
 		found = "does not count: " + why
 	}
 	if c.Verdict != capacity.Undecided {
-		found += "; " + string(c.Verdict)
-		if c.Verdict != capacity.Sustains {
-			found += ": " + c.Why
-		}
+		found += strings.TrimSuffix(fmt.Sprintf("; %s: %s", c.Verdict, c.Why), ": ")
 	}
 	s.say("%d: %s at %s (%s): %s", s.done, c.Name, report.PlanRate(t.Rate), t.Stage, found)
 }

@@ -107,20 +107,18 @@ func (p *program) prove(ctx context.Context, o *options) error {
 }
 
 // print writes what would be run.
-func (r *proof) print(w io.Writer) error {
-	var b strings.Builder
+func (r *proof) print(w io.Writer) (err error) {
 	for _, h := range r.hazards {
-		fmt.Fprintf(&b, "hazard %d, %s: %s\n", h.Number, h.Name, h.Tells())
+		fmt.Fprintf(w, "hazard %d, %s: %s\n", h.Number, h.Name, h.Tells())
 	}
-	b.WriteString("\n")
+	fmt.Fprintln(w)
 	for _, l := range r.locks {
 		name, about := l.Name(), catalog.Claims(l.Design.Traits)
 		if unstartedLock(l) {
 			name, about = l.Where(), unstarted
 		}
-		fmt.Fprintf(&b, "lock %s (%s)\n", name, about)
+		_, err = fmt.Fprintf(w, "lock %s (%s)\n", name, about)
 	}
-	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -156,22 +154,22 @@ func (r *proof) run(ctx context.Context, page *livePage, say func(string, ...any
 // attempt of its story.
 func (r *proof) command(c *safety.Cell) string {
 	o := r.options
-	text := fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s",
-		filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock)
 	if c.Verdict == safety.Fails {
-		text += fmt.Sprintf(" -seed %d -attempts 1", c.Seed)
+		o.Seed, o.Attempts, o.Each = c.Seed, 1, 0
 		if c.Left > 0 { // its lease may be a longer one, of an attempt that was made again
 			o.TTL = c.TTL
 		}
-	} else {
-		text += fmt.Sprintf(" -seed %d -each %v", o.Seed, o.Each)
-		if o.Attempts > 0 {
-			text += fmt.Sprintf(" -attempts %d", o.Attempts)
+	}
+	text := fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s -seed %d",
+		filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock, o.Seed)
+	given := func(flag string, value any, is bool) {
+		if is {
+			text += fmt.Sprintf(" -%s %v", flag, value)
 		}
 	}
-	if o.TTL > 0 {
-		text += fmt.Sprintf(" -ttl %v", o.TTL)
-	}
+	given("attempts", o.Attempts, o.Attempts > 0)
+	given("each", o.Each, o.Each > 0)
+	given("ttl", o.TTL, o.TTL > 0)
 	return text
 }
 
@@ -186,18 +184,14 @@ func (r *proof) writeEvidence(found *safety.Report, hidden func(files.Create) fi
 	return files.Into(r.evidence, func(create files.Create) (err error) {
 		create = hidden(create)
 		for _, c := range found.Cells {
-			if len(c.Story) == 0 {
-				continue
-			}
 			name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
-			err := create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
-			if err == nil && c.Verdict == safety.Fails {
+			if err == nil && len(c.Story) > 0 {
+				err = create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
+			}
+			if err == nil && len(c.Story) > 0 && c.Verdict == safety.Fails {
 				err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })
 			}
-			if err != nil {
-				return err
-			}
 		}
-		return nil
+		return err
 	})
 }

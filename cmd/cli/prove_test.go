@@ -20,8 +20,8 @@ func TestProofCommands(t *testing.T) {
 		left    int // attempts that were made again
 		want    string
 	}{
-		{hazards.DefaultEach, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -each 7s -attempts 30"},
-		{time.Minute, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -each 1m0s -attempts 30"},
+		{hazards.DefaultEach, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 7s"},
+		{time.Minute, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 1m0s"},
 		{time.Minute, safety.Fails, 0, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1"},
 		{time.Minute, safety.Fails, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1 -ttl 1s"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
@@ -54,10 +55,10 @@ func proofOf(o *options) (*proof, error) {
 	}}
 	r.options = hazards.Options{
 		Prefix:   "prove:" + runner.NewID() + ":",
-		Attempts: scalar(&rd, "attempts", within(strconv.Atoi, 1, 100_000, "must be a number from 1 to 100000")),
-		Seed:     scalar(&rd, "seed", within(strconv.Atoi, 0, 1_000_000, "must be a number from 0 to 1000000")),
-		Each:     scalar(&rd, "each", within(time.ParseDuration, 1, math.MaxInt64, "must be a time such as 7s")),
-		TTL:      scalar(&rd, "ttl", within(time.ParseDuration, 0, time.Minute, "must be a time up to 1m, such as 1s")),
+		Attempts: scalar(&rd, "attempts", within(spec.ParseInt, 1, 100_000, "must be a number from 1 to 100000")),
+		Seed:     scalar(&rd, "seed", within(spec.ParseInt, 0, 1_000_000, "must be a number from 0 to 1000000")),
+		Each:     scalar(&rd, "each", within(spec.ParseTime, 1, math.MaxInt64, "must be a time such as 7s")),
+		TTL:      scalar(&rd, "ttl", within(spec.ParseTime, 0, time.Minute, "must be a time up to 1m, such as 1s")),
 	}
 	if rd.err != nil {
 		return nil, rd.err
@@ -75,10 +76,10 @@ func within[T int | time.Duration](parse func(string) (T, error), least, most T,
 			return 0, nil
 		}
 		v, err := parse(text)
-		if err != nil || v < least || v > most {
-			return 0, errors.New(must)
+		if err == nil && (v < least || v > most) {
+			err = errors.New(must)
 		}
-		return v, nil
+		return v, err
 	}
 }
 
