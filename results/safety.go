@@ -155,7 +155,7 @@ func sumSafety(trials []*Record) Safety {
 	return sum
 }
 
-// UnmarshalJSON leaves out the violations that the plan of an old record has asked for (spec.Load.Overstay): they say nothing
+// UnmarshalJSON leaves out the violations that the plan of an old record has asked for (-overstay): they say nothing
 // against the lock.
 func (s *Safety) UnmarshalJSON(text []byte) error {
 	type safety Safety

@@ -31,19 +31,19 @@ func sample() *Record {
 			Load: spec.Load{
 				Clients: 64, KeyDist: spec.Must(spec.ParseKeys("zipf:1.1")), Hold: time.Millisecond, HoldDist: spec.Must(spec.ParseTimes("exp:1ms")), Think: time.Microsecond,
 				ThinkDist: spec.Must(spec.ParseTimes("exp:1us")), TTL: 30 * time.Second, Timeout: 10 * time.Second, TryOnly: 0.1, Crash: 0.01,
-				Overstay: 0.02, Rate: spec.Must(spec.ParseRate("5000")), Arrival: "poisson", Burst: time.Second, MaxQueue: 1000,
+				Rate: spec.Must(spec.ParseRate("5000")), Arrival: "poisson", Burst: time.Second, MaxQueue: 1000,
 			},
 			Classes: []spec.Class{{Name: "readers", Load: spec.Load{Clients: 60, TTL: time.Second}}, {Name: "batch", Load: spec.Load{Clients: 4, Hold: time.Second, TTL: time.Minute}}},
 
-			Workload: "hot-key", Ops: 1_000_000, MaxErrors: "5%", Probe: 50,
+			Workload: "hot-key", Ops: 1_000_000, Probe: 50,
 			Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10,
-			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", HandoverMax: 4, Processes: 2,
+			Topology: "replicated", Release: "lua", Renew: true, Reentry: 2, Lockers: 8, Handover: "swap", Processes: 2,
 			Nodes: 5, Replicas: 2, Acks: 1, NodeTimeout: 50 * time.Millisecond, Params: "tries=3",
 
 			Poll: 2 * time.Millisecond, BackoffMin: time.Millisecond, BackoffMax: time.Second,
 			Duration: 5 * time.Second, Warmup: time.Second, Seed: 1<<63 + 7, Conns: 4, Pipelining: "on",
-			FlushDelay: 20 * time.Microsecond, FlushAuto: true, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
-			Durability: "relaxed", Pin: true, Shared: true,
+			FlushDelay: 20 * time.Microsecond, IOTimeout: 3 * time.Second, Oracle: true, Server: "private",
+			Durability: "relaxed", Shared: true,
 			Command: "lockbench -driver rueidis",
 		},
 		Traits: Traits{Exclusive: true, Owned: true, Expires: true, Fenced: true, Fair: true, Reentrant: true, Renews: true, Wakes: true, Waits: true, Session: true, Blocks: true},
@@ -103,14 +103,14 @@ func sample() *Record {
 func firstSample() *Record {
 	r := sample()
 	p, n := &r.Plan, &r.Counts
-	p.Topology, p.Release, p.Renew, p.Reentry, p.Lockers, p.Handover, p.HandoverMax = "", "", false, 0, 0, "", 0
+	p.Topology, p.Release, p.Renew, p.Reentry, p.Lockers, p.Handover = "", "", false, 0, 0, ""
 	p.Processes, r.Ranks, r.Safety.Possible, r.Safety.Blind = 0, nil, 0, 0
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.NodeErrors = 0, nil
 	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked = 0, nil, 0
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
-	p.Pin, p.Shared, p.FlushAuto, r.Thread = false, false, false, Thread{}
+	p.Shared, r.Thread = false, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
 	r.Server.Replaced, r.Server.Evicted = false, 0
 	r.Traits.Waits, r.Traits.Session, r.Traits.Blocks = false, false, false
@@ -118,7 +118,7 @@ func firstSample() *Record {
 	r.Prefix, r.Wrong = "", ""
 	first := p.Load
 	p.Load = spec.Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
-	p.Classes, p.Workload, p.Ops, p.MaxErrors, p.Probe = nil, "", 0, "", 0
+	p.Classes, p.Workload, p.Ops, p.Probe = nil, "", 0, 0
 	n.Offered, n.Dropped, n.Crashed = 0, 0, 0
 	r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Generator.PerWrite, r.Generator.Outside, r.Bound.Pool = "", 0, 0, 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0

@@ -205,7 +205,7 @@ func machineShare(before, after reading) float64 {
 // that lie in some seconds and not in others.
 func (e *engine) fillSteady(r *results.Record) {
 	for _, g := range r.Plan.Groups() {
-		if g.Burst > 0 || g.Rate.Changes() {
+		if g.Burst > 0 || g.Rate.Over > 0 {
 			return
 		}
 	}

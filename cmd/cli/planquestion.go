@@ -84,7 +84,7 @@ func constantRate(text string) (float64, error) {
 		return 0, nil
 	}
 	rate, err := spec.ParseRate(text)
-	if err != nil || rate.Changes() {
+	if err != nil || rate.Over > 0 {
 		return 0, errors.New("a plan takes one rate, such as 5k: each of its trials has a rate of its own")
 	}
 	return rate.Max(), nil

@@ -119,7 +119,7 @@ func (c *Candidate) check() error {
 	}
 	open := false
 	for _, g := range c.Plan.Groups() {
-		if g.Rate.Changes() {
+		if g.Rate.Over > 0 {
 			return fmt.Errorf("its rate changes (%s), and each trial has a rate of its own: give a constant one", g.Rate)
 		}
 		open = open || g.Open()

@@ -17,7 +17,7 @@ import (
 //
 // Duration, warm-up and number of operations are among them: a trial of a second scatters more than one of ten, has
 // another p99.9 and maximum, and fewer violations to find, so that the two are not observations of one thing.
-var flags = append(slices.Clone(spec.Recorded), spec.Derived("workload", func(p *spec.Plan) string {
+var flags = append(slices.Clone(spec.Settings), spec.Derived("workload", func(p *spec.Plan) string {
 	var names []string
 	for _, c := range p.Classes {
 		names = append(names, c.Name)

@@ -85,13 +85,16 @@ func ComparisonCSV(w io.Writer, c *compare.Comparison) error {
 		"threshold", "verdict", "why", "needed_trials", "reason"}}
 	for _, cell := range c.Cells {
 		for _, r := range cell.Figures {
-			change, b, h, threshold := r.Change, r.Change.Base, r.Change.Head, ""
+			change, b, h, threshold, needed := r.Change, r.Change.Base, r.Change.Head, "", ""
 			if r.Threshold != nil {
 				threshold = r.Threshold.Text
 			}
+			if r.Needed > 0 {
+				needed = field(r.Needed)
+			}
 			rows = append(rows, []any{cell.Label, r.Figure.Name, r.Figure.Unit.Word, b.N, b.Median, b.Low, b.High,
 				h.N, h.Median, h.Low, h.High, change.Ratio - 1, change.Low - 1, change.High - 1, change.P, r.P,
-				threshold, r.Verdict, r.Why, spec.FormatInt(r.Needed), r.Reason})
+				threshold, r.Verdict, r.Why, needed, r.Reason})
 		}
 	}
 	return writeRows(w, rows)

@@ -45,7 +45,7 @@ func each[T, U any](list []T, f func(T) U) []U {
 }
 
 // settings are those of a plan, and its classes, by the names of the flags, which mean the same in every file.
-var settings = append(slices.Clone(spec.Recorded), spec.Derived("classes", typedClasses))
+var settings = append(slices.Clone(spec.Settings), spec.Derived("classes", typedClasses))
 
 // textOf returns a setting of r as it is typed; empty if it was not set.
 func textOf(s spec.Setting, r *results.Record) string { return s.Text(&r.Plan, &r.Plan.Load) }

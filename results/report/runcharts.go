@@ -161,7 +161,7 @@ func (c *Chart) waits(all []curve, both bool, points func(*results.Cell, results
 // overNumbers are throughput and wait over each setting of which lines have three values or more.
 func overNumbers(v *view.Run) (all []Chart) {
 	differs := view.Differing(v.Cells)
-	for _, s := range spec.Recorded {
+	for _, s := range spec.Settings {
 		if !s.Axis || !differs(s.Name) {
 			continue
 		}

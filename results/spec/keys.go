@@ -63,11 +63,6 @@ func (k *Keys) UnmarshalText(text []byte) (err error) {
 	return unread(err, "key_dist "+keyForms)
 }
 
-// Set reads a distribution as ParseKeys does.
-func (k *Keys) Set(text string) error { return set(k, text, ParseKeys) }
-
-func (k *Keys) Type() string { return "KEYS" }
-
 // Needs returns how many keys there must be at least, for that many clients.
 func (k Keys) Needs(clients int) int {
 	if k.Kind == KeysOwn {

@@ -15,9 +15,8 @@ import (
 //	1k:50k:10s             from the opening of the measured window it rises (or falls) evenly from the one to the other
 //	                       in that time, then stays
 type Rate struct {
-	from, to float64       // arrivals a second; the same if constant
-	over     time.Duration // that a ramp takes
-	written  string        // of an old record, in steps between the two: nothing else can make such arrivals
+	From, To float64       // arrivals a second; the same if constant
+	Over     time.Duration // that a ramp takes
 }
 
 // Kinds of arrivals.
@@ -38,15 +37,15 @@ const rateForms = "must be arrivals a second such as 5000, 5k or 0.5 (0.001 to 1
 // ParseRate reads a rate. The error does not repeat the text.
 func ParseRate(text string) (r Rate, err error) {
 	parts := strings.Split(text, ":")
-	switch r.from = parseNumber(parts[0]); len(parts) {
+	switch r.From = parseNumber(parts[0]); len(parts) {
 	case 1:
-		r.to = r.from
+		r.To = r.From
 	case 3:
-		r.to = parseNumber(parts[1])
-		r.over, err = time.ParseDuration(parts[2])
+		r.To = parseNumber(parts[1])
+		r.Over, err = time.ParseDuration(parts[2])
 	}
-	ramp := r.from != r.to && time.Millisecond <= r.over && r.over <= 7*MaxTime
-	if err != nil || r.from == 0 || r.to == 0 || len(parts) == 3 && !ramp {
+	ramp := r.From != r.To && time.Millisecond <= r.Over && r.Over <= 7*MaxTime
+	if err != nil || r.From == 0 || r.To == 0 || len(parts) == 3 && !ramp {
 		return Rate{}, errors.New(rateForms)
 	}
 	return r, nil
@@ -64,77 +63,42 @@ func parseNumber(text string) float64 {
 
 func plain(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) }
 
+// parseTypedRate reads a rate as it is typed, where 0 and the empty text are none.
+func parseTypedRate(text string) (Rate, error) {
+	if text == "0" || text == "" {
+		return Rate{}, nil
+	}
+	return ParseRate(text)
+}
+
 // String returns the canonical spelling, without k and M; empty for none.
 func (r Rate) String() string {
-	switch {
-	case r.written != "":
-		return r.written
-	case r.over > 0:
-		return plain(r.from) + ":" + plain(r.to) + ":" + Brief(r.over)
-	case r.from > 0:
-		return plain(r.from)
+	if r.Over > 0 {
+		return plain(r.From) + ":" + plain(r.To) + ":" + Brief(r.Over)
 	}
-	return ""
+	return ifSet(r.From > 0, plain(r.From))
 }
 
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-func (r *Rate) UnmarshalText(text []byte) error {
-	parts := strings.Split(string(text), ":")
-	if len(parts) != 4 || parts[0] != "steps" && parts[0] != "ladder" {
-		return unread(r.Set(string(text)), "rate "+rateForms)
-	}
-	*r = Rate{from: parseNumber(parts[1]), to: parseNumber(parts[2]), written: string(text)}
-	if r.from == 0 || r.to == 0 {
-		return errors.New("rate " + rateForms)
-	}
-	return nil
+func (r *Rate) UnmarshalText(text []byte) (err error) {
+	*r, err = parseTypedRate(string(text))
+	return unread(err, "rate "+rateForms)
 }
-
-// Set reads a rate as it is typed, where 0 and the empty text are none.
-func (r *Rate) Set(text string) (err error) {
-	if *r = (Rate{}); text != "0" && text != "" {
-		*r, err = ParseRate(text)
-	}
-	return err
-}
-
-func (r *Rate) Type() string { return "RATE" }
 
 // IsZero reports whether there are no arrivals.
 func (r Rate) IsZero() bool { return r == Rate{} }
 
 // Max returns the highest rate that is reached in a window that is long enough, in arrivals a second.
-func (r Rate) Max() float64 { return max(r.from, r.to) }
-
-// Changes reports whether the rate is not the same all the time.
-func (r Rate) Changes() bool { return r.from != r.to }
-
-// Ramp returns how long the rate rises or falls evenly from the opening of the measured window on; 0 for the other
-// forms.
-func (r Rate) Ramp() time.Duration { return r.over }
-
-// First returns the rate before the measured window opens, and of a ramp until then, in arrivals a second.
-func (r Rate) First() float64 { return r.from }
-
-// At returns what a constant rate or a ramp has reached when the measured window has been open for that long, in
-// arrivals a second.
-func (r Rate) At(since time.Duration) float64 {
-	if since >= r.over {
-		return r.to
-	}
-	return r.from + (r.to-r.from)*since.Seconds()/r.over.Seconds()
-}
+func (r Rate) Max() float64 { return max(r.From, r.To) }
 
 // Mean returns the mean rate over a measured window of that length, in arrivals a second; of one without an end (0)
 // it is the rate that stays.
 func (r Rate) Mean(window time.Duration) float64 {
-	switch {
-	case r.written != "":
-		return (r.from + r.to) / 2
-	case r.over > 0 && window > 0:
-		rising := min(r.over, window).Seconds()
-		return ((r.from+r.At(window))/2*rising + r.to*(window.Seconds()-rising)) / window.Seconds()
+	if window <= 0 || r.Over == 0 {
+		return r.To
 	}
-	return r.to
+	w, over := window.Seconds(), r.Over.Seconds()
+	ramp := min(w, over)
+	return r.To + (r.From-r.To)*(ramp-ramp*ramp/over/2)/w
 }

@@ -72,26 +72,6 @@ func FuzzParseRate(f *testing.F) {
 	})
 }
 
-func TestRamp(t *testing.T) {
-	for _, tt := range []struct {
-		text  string
-		ramp  time.Duration
-		after time.Duration
-		at    float64
-	}{
-		{"1k:50k:10s", 10 * time.Second, 0, 1000},
-		{"1k:50k:10s", 10 * time.Second, 5 * time.Second, 25500},
-		{"50k:1k:10s", 10 * time.Second, 2 * time.Second, 40200},
-		{"1k:50k:10s", 10 * time.Second, time.Minute, 50000},
-		{"5k", 0, time.Second, 5000},
-	} {
-		r := spec.Must(spec.ParseRate(tt.text))
-		if r.Ramp() != tt.ramp || math.Abs(r.At(tt.after)-tt.at) > 1e-6 {
-			t.Errorf("%s: %v long, and %v a second after %v; want %v, %v", tt.text, r.Ramp(), r.At(tt.after), tt.after, tt.ramp, tt.at)
-		}
-	}
-}
-
 func TestRateFigures(t *testing.T) {
 	for _, tt := range []struct {
 		text      string
@@ -110,25 +90,6 @@ func TestRateFigures(t *testing.T) {
 		if r.Max() != tt.max || math.Abs(r.Mean(tt.window)-tt.mean) > 1e-6 {
 			t.Errorf("%s over %v: highest %v, mean %v, want %v, %v", tt.text, tt.window, r.Max(), r.Mean(tt.window),
 				tt.max, tt.mean)
-		}
-	}
-}
-
-// TestOldRates: a record of before may have a rate that went in steps, which no flag takes.
-func TestOldRates(t *testing.T) {
-	for _, text := range []string{"steps:1000:3000:3", "ladder:3000:1000:3"} {
-		var r spec.Rate
-		if err := r.UnmarshalText([]byte(text)); err != nil || r.String() != text || r.IsZero() || !r.Changes() ||
-			r.Max() != 3000 || r.Mean(time.Minute) != 2000 {
-			t.Errorf("%s: %+v, %v", text, r, err)
-		}
-		if _, err := spec.ParseRate(text); err == nil {
-			t.Errorf("%s is taken", text)
-		}
-	}
-	for _, text := range []string{"steps:1000:x:3", "ladder:1:2", "stairs:1:2:3"} {
-		if err := new(spec.Rate).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%s is read", text)
 		}
 	}
 }

@@ -48,12 +48,10 @@ func (s Setting) Copy(to, from *Plan) {
 
 // fields returns those of a plan of which a value is made.
 func fields(v Value) (list []reflect.Value) {
-	at := reflect.ValueOf(v)
-	if at.Kind() == reflect.Pointer {
-		return []reflect.Value{at.Elem()}
-	}
-	for i := range at.NumField() {
-		list = append(list, at.Field(i).Elem())
+	for _, f := range reflect.ValueOf(v).Fields() {
+		if f.Kind() == reflect.Pointer {
+			list = append(list, f.Elem())
+		}
 	}
 	return list
 }

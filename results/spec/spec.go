@@ -25,27 +25,23 @@ type Plan struct {
 	Poll        time.Duration `json:"poll_ns,omitempty"`        // of -wait poll; 0: the default
 	BackoffMin  time.Duration `json:"backoff_min_ns,omitempty"` // of -wait backoff; 0: the default
 	BackoffMax  time.Duration `json:"backoff_max_ns,omitempty"`
-	Handover    string        `json:"handover,omitempty"`     // how -wait queue hands a lock over: "release" or "swap"
-	HandoverMax int           `json:"handover_max,omitempty"` // swaps in a row; of records of before
-	Nodes       int           `json:"nodes,omitempty"`        // servers of redlock, primaries of a cluster
-	Replicas    int           `json:"replicas,omitempty"`     // of a primary
-	Acks        int           `json:"acks,omitempty"`         // replicas that have to acknowledge an acquisition
+	Handover    string        `json:"handover,omitempty"` // how -wait queue hands a lock over: "release" or "swap"
+	Nodes       int           `json:"nodes,omitempty"`    // servers of redlock, primaries of a cluster
+	Replicas    int           `json:"replicas,omitempty"` // of a primary
+	Acks        int           `json:"acks,omitempty"`     // replicas that have to acknowledge an acquisition
 	NodeTimeout time.Duration `json:"node_timeout_ns,omitempty"`
 	Params      string        `json:"params,omitempty"` // options of the library, "name=value+…" by name
 	Duration    time.Duration `json:"duration_ns"`      // of the measured window; with Ops its greatest length, 0: none
 	Warmup      time.Duration `json:"warmup_ns"`
-	Ops         int64         `json:"ops,omitempty"`        // acquisitions that close the window; 0: Duration does
-	MaxErrors   string        `json:"max_errors,omitempty"` // Gone: errors at which the run stopped
-	Probe       float64       `json:"probe,omitempty"`      // requests of a neighbour a second; 0: there is none
+	Ops         int64         `json:"ops,omitempty"`   // acquisitions that close the window; 0: Duration does
+	Probe       float64       `json:"probe,omitempty"` // requests of a neighbour a second; 0: there is none
 	Seed        uint64        `json:"seed"`
 	Conns       int           `json:"conns,omitempty"`      // 0: the client library's default
 	Pipelining  string        `json:"pipelining,omitempty"` // empty: the client library's default
 	FlushDelay  time.Duration `json:"flush_delay_ns,omitempty"`
-	FlushAuto   bool          `json:"flush_auto,omitempty"` // Gone: the delay followed the load
 	IOTimeout   time.Duration `json:"io_timeout_ns"`
 	Oracle      bool          `json:"oracle"`
 	Durability  string        `json:"durability,omitempty"` // of a private server: "relaxed" or "strict"
-	Pin         bool          `json:"pin,omitempty"`        // Gone: the server had cores of its own
 	Shared      bool          `json:"shared,omitempty"`     // the keys are those of other runs, too
 	Server      string        `json:"server"`               // "private", "embedded", "external" or "in-process"
 	Command     string        `json:"command,omitempty"`    // the command line that makes this cell, secrets left out
@@ -63,7 +59,6 @@ type Load struct {
 	Timeout   time.Duration `json:"timeout_ns"`          // patience: how long a client waits for one lock; 0: for ever
 	TryOnly   float64       `json:"try_only,omitempty"`  // share of the clients, or arrivals, that try once
 	Crash     float64       `json:"crash,omitempty"`     // share of the holds whose holder dies without a release
-	Overstay  float64       `json:"overstay,omitempty"`  // Gone: share of the holds that were made to outlast their lease
 	Rate      Rate          `json:"rate,omitzero"`       // open loop: arrivals a second; zero: closed loop, or Burst
 	Arrival   string        `json:"arrival,omitempty"`   // "constant" or "poisson"; empty without Rate
 	Burst     time.Duration `json:"burst_ns,omitempty"`  // all clients come at once, every so often; 0: they do not

@@ -51,21 +51,10 @@ func ParseInt(text string) (int, error) {
 	return n * factor, nil
 }
 
-// FormatInt writes a number; 0 is the empty text.
-func FormatInt(n int) string { return ifSet(n != 0, strconv.Itoa(n)) }
-
 // ParseSeed reads a seed: any number of 64 bits.
 func ParseSeed(text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 0, 64)
 	return n, unread(err, "must be a number from 0 to 2^64-1")
-}
-
-// ParseSwitch reads true or false.
-func ParseSwitch(text string) (bool, error) {
-	if text != "true" && text != "false" {
-		return false, errors.New("must be true or false")
-	}
-	return text == "true", nil
 }
 
 // ParseTime reads a time as Go writes it. A number without a unit is refused: it means seconds to some and
@@ -86,8 +75,8 @@ var zeroParts = regexp.MustCompile(`([hm])(0m)?0s$`)
 // Brief writes 1h0m0s as 1h, as a user would.
 func Brief(d time.Duration) string { return zeroParts.ReplaceAllString(d.String(), "$1") }
 
-// formatTime writes a time as it is typed: brief, and in ASCII. 0 is the empty text.
-func formatTime(d time.Duration) string { return ifSet(d != 0, ascii(Brief(d))) }
+// formatTime writes a time as it is typed: brief, and in ASCII.
+func formatTime(d time.Duration) string { return ascii(Brief(d)) }
 
 func ascii(time string) string { return strings.ReplaceAll(time, "µs", "us") }
 

@@ -20,82 +20,36 @@ type Value interface {
 	Type() string          // what stands for the value in the help; "" for a switch
 }
 
-func set[T any](v *T, text string, parse func(string) (T, error)) error {
-	got, err := parse(text)
+// kind is how a value of one field is read and written. usual is what the value of a plan that does not set it is
+// written as; Text leaves that out.
+type kind[T any] struct {
+	stands, usual string
+	parse         func(string) (T, error)
+	format        func(T) string
+}
+
+// field is a value of one field of a plan.
+type field[T any] struct {
+	At *T
+	kind[T]
+}
+
+func (k kind[T]) of(at *T) Value { return field[T]{at, k} }
+
+func (f field[T]) Set(text string) error {
+	v, err := f.parse(text)
 	if err == nil {
-		*v = got
+		*f.At = v
 	}
 	return err
 }
 
-// name is a text; those of the values that a plan has without it are empty.
-type name string
-
-func (v *name) Set(text string) error {
-	*v = name(ifSet(text != "default" && text != "single", text))
-	return nil
+func (f field[T]) String() string {
+	text := f.format(*f.At)
+	return ifSet(text != f.usual, text)
 }
-func (v *name) String() string { return string(*v) }
-func (v *name) Type() string   { return "NAME" }
 
-type number int
-
-func (v *number) Set(text string) error { return set((*int)(v), text, ParseInt) }
-func (v *number) String() string        { return FormatInt(int(*v)) }
-func (v *number) Type() string          { return "N" }
-
-// fromOne is a number from 1, and 0 for the usual 1.
-type fromOne int
-
-func (v *fromOne) Set(text string) error {
-	n, err := ParseInt(text)
-	if err == nil && n < 1 {
-		err = errors.New("must be 1 or more")
-	}
-	*v = fromOne(n)
-	if n == 1 {
-		*v = 0
-	}
-	return err
-}
-func (v *fromOne) String() string { return ifSet(*v != 1, FormatInt(int(*v))) }
-func (v *fromOne) Type() string   { return "N" }
-
-type ops int64
-
-func (v *ops) Set(text string) error {
-	n, err := ParseInt(text)
-	*v = ops(n)
-	return err
-}
-func (v *ops) String() string { return FormatInt(int(*v)) }
-func (v *ops) Type() string   { return "OPS" }
-
-type share float64
-
-func (v *share) Set(text string) error { return set((*float64)(v), text, ParseShare) }
-func (v *share) String() string        { return ifSet(*v != 0, FormatShare(float64(*v))) }
-func (v *share) Type() string          { return "SHARE" }
-
-// hertz is how often a second.
-type hertz float64
-
-func (v *hertz) Set(text string) error {
-	f, err := strconv.ParseFloat(text, 64)
-	if *v = hertz(f); err != nil {
-		return errors.New("must be 0, or a number of requests a second")
-	}
-	return nil
-}
-func (v *hertz) String() string { return ifSet(*v != 0, strconv.FormatFloat(float64(*v), 'f', -1, 64)) }
-func (v *hertz) Type() string   { return "HZ" }
-
-// period is a fixed time.
-type period time.Duration
-
-func (v *period) Set(text string) error { return set((*time.Duration)(v), text, ParseTime) }
-func (v *period) String() string        { return formatTime(time.Duration(*v)) }
-func (v *period) Type() string          { return "TIME" }
+func (f field[T]) Type() string { return f.stands }
 
 // The values of a switch that takes a list.
 const (
@@ -103,46 +57,80 @@ const (
 	On  = "on"
 )
 
-// onOff is a switch that takes a list.
-type onOff bool
+var (
+	name    = kind[string]{"NAME", "", parseName, written}
+	number  = kind[int]{"N", "0", ParseInt, strconv.Itoa}
+	fromOne = kind[int]{"N", "1", parseFromOne, func(n int) string { return strconv.Itoa(cmp.Or(n, 1)) }}
+	ops     = kind[int64]{"OPS", "0", parseOps, func(n int64) string { return strconv.FormatInt(n, 10) }}
+	share   = kind[float64]{"SHARE", "0%", ParseShare, FormatShare}
+	hertz   = kind[float64]{"HZ", "0", parseHertz, plain}
+	period  = kind[time.Duration]{"TIME", "0s", ParseTime, formatTime}
+	onOff   = kind[bool]{"", "", parseOnOff, func(on bool) string { return ifSet(on, On) }}
+	usually = kind[bool]{"", "true", parseSwitch, strconv.FormatBool}
+	params  = kind[string]{"NAME=VALUE", "", parseParams, written}
+	keys    = kind[Keys]{"KEYS", "", ParseKeys, Keys.String}
+	rate    = kind[Rate]{"RATE", "", parseTypedRate, Rate.String}
+)
 
-func (v *onOff) Set(text string) error {
-	if *v = text == On || text == "true"; *v || text == Off || text == "false" {
-		return nil
-	}
-	return errors.New("must be on, off, or both as in off,on")
+func written(text string) string { return text }
+
+// parseName reads a text; those of the values that a plan has without it are empty.
+func parseName(text string) (string, error) {
+	return ifSet(text != "default" && text != "single", text), nil
 }
-func (v *onOff) String() string { return ifSet(bool(*v), On) }
-func (v *onOff) Type() string   { return "" }
 
-// unlessFalse is a switch that is usually on.
-type unlessFalse bool
+// parseFromOne reads a number from 1, where 0 stands for the usual 1.
+func parseFromOne(text string) (int, error) {
+	n, err := ParseInt(text)
+	if err == nil && n < 1 {
+		err = errors.New("must be 1 or more")
+	}
+	if n == 1 {
+		n = 0
+	}
+	return n, err
+}
 
-func (v *unlessFalse) Set(text string) error { return set((*bool)(v), text, ParseSwitch) }
-func (v *unlessFalse) String() string        { return ifSet(!bool(*v), "false") }
-func (v *unlessFalse) Type() string          { return "" }
+func parseOps(text string) (int64, error) {
+	n, err := ParseInt(text)
+	return int64(n), err
+}
 
-// params are options of a library, NAME=VALUE+NAME=VALUE by name, so that a set has one spelling. A plus sign joins
-// them: commas separate the values of a list, and a semicolon would end the shell's command.
-type params string
+func parseHertz(text string) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	return f, unread(err, "must be 0, or a number of requests a second")
+}
 
-func (v *params) Set(text string) error {
+func parseOnOff(text string) (on bool, err error) {
+	if on = text == On || text == "true"; !on && text != Off && text != "false" {
+		err = errors.New("must be on, off, or both as in off,on")
+	}
+	return on, err
+}
+
+func parseSwitch(text string) (on bool, err error) {
+	if on = text == "true"; !on && text != "false" {
+		err = errors.New("must be true or false")
+	}
+	return on, err
+}
+
+// parseParams reads options of a library, NAME=VALUE+NAME=VALUE, and sorts them by name, so that a set has one spelling.
+// A plus sign joins them: commas separate the values of a list, and a semicolon would end the shell's command.
+func parseParams(text string) (string, error) {
 	words := strings.Split(text, "+")
 	slices.Sort(words)
 	for i, word := range words {
 		name, value, _ := strings.Cut(word, "=")
 		switch {
 		case name == "" || value == "":
-			return errors.New("must be NAME=VALUE, or several of them joined by a plus sign")
+			return "", errors.New("must be NAME=VALUE, or several of them joined by a plus sign")
 		case i > 0 && strings.HasPrefix(words[i-1], name+"="):
-			return fmt.Errorf("must not set %s twice", name)
+			return "", fmt.Errorf("must not set %s twice", name)
 		}
 	}
-	*v = params(strings.Join(words, "+"))
-	return nil
+	return strings.Join(words, "+"), nil
 }
-func (v *params) String() string { return string(*v) }
-func (v *params) Type() string   { return "NAME=VALUE" }
 
 // ParamMap returns the library's options by name.
 func (p *Plan) ParamMap() map[string]string {
@@ -173,19 +161,16 @@ type way struct {
 func (v way) Set(text string) (err error) {
 	words := strings.Split(text, ":")
 	*v.Name, *v.Poll, *v.Min, *v.Max = words[0], 0, 0, 0
-	var times []*time.Duration
-	switch {
-	case words[0] == "poll" && len(words) == 2:
-		times = []*time.Duration{v.Poll}
-	case words[0] == "backoff" && len(words) == 3:
-		times = []*time.Duration{v.Min, v.Max}
+	if len(words) == 1 {
+		return nil
 	}
-	wrong := len(words) != 1+len(times) && len(words) > 1
-	for i, d := range times {
-		if *d, err = ParseTime(words[1+i]); err != nil {
+	times := map[string][]*time.Duration{"poll": {v.Poll}, "backoff": {v.Min, v.Max}}[words[0]]
+	wrong := len(words) != 1+len(times)
+	for i := 0; i < len(times) && !wrong; i++ {
+		if *times[i], err = ParseTime(words[1+i]); err != nil {
 			return err
 		}
-		wrong = wrong || *d < time.Microsecond || *d > MaxTime
+		wrong = *times[i] < time.Microsecond || *times[i] > MaxTime
 	}
 	if wrong || *v.Min > *v.Max {
 		return errors.New("must be a way of waiting, poll:TIME, or backoff:MIN:MAX with the shorter bound first (1us to 24h)")
@@ -249,7 +234,7 @@ func (v times) Set(text string) error {
 func (v times) String() string {
 	switch v.Drawn.Kind {
 	case "":
-		return formatTime(*v.Fixed)
+		return period.of(v.Fixed).String()
 	case TimesFile:
 		return v.Drawn.String() // with a name that is not ours
 	}

@@ -74,7 +74,7 @@ var settings = settingAxes()
 const byClass = " by class"
 
 func settingAxes() (all []Axis) {
-	for _, s := range spec.Recorded {
+	for _, s := range spec.Settings {
 		load := s.Class || slices.Contains([]string{"keys", "reentry", "n", "probe", "durability"}, s.Name)
 		text := func(p *spec.Plan, l *spec.Load) string { return written(s, s.Typed(p, l)) }
 		a := Axis{Title: s.Name, Load: load, Late: s.Constant && !load,

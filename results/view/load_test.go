@@ -27,9 +27,6 @@ func TestLoadsAreToldApart(t *testing.T) {
 		{open, poisson}, {open, queue}, {burst, few}, {open, burst},
 		{rate(open, "1000:2000:1s"), rate(open, "1000:2000:2s")},
 		{rate(open, "1000:2000:1s"), rate(poisson, "1000:2000:1s")},
-		{rate(open, "steps:1000:2000:3"), rate(open, "steps:1000:2000:5")},
-		{rate(open, "steps:1000:2000:3"), rate(open, "ladder:1000:2000:3")},
-		{rate(open, "ladder:1000:2000:3"), rate(poisson, "ladder:1000:2000:3")},
 	} {
 		for _, loads := range [][2]spec.Load{{c.a, c.b}, {c.b, c.a}} {
 			var recs []*results.Record

@@ -1,5 +1,5 @@
-// Package file reads workloads from YAML, and writes them. A workload is a flat mapping of lockbench's settings, written as on the command
-// line; a list makes a matrix. Kinds of clients that differ are a mapping of names:
+// Package file reads workloads from YAML, and writes them. A workload is a flat mapping of lockbench's settings,
+// written as on the command line; a list makes a matrix. Kinds of clients that differ are a mapping of names:
 //
 //	name: night-jobs
 //	about: batch jobs beside the online traffic
@@ -185,20 +185,20 @@ func each(n ast.Node, do func(key *token.Token, value ast.Node) error) error {
 
 // texts returns the text of one value, or that of a list.
 func texts(field string, n ast.Node) (string, error) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
-		return text(field, n)
+	values := []ast.Node{n}
+	if list, ok := n.(*ast.SequenceNode); ok {
+		values = list.Values
+	}
+	if len(values) == 0 {
+		return "", fault(n.GetToken(), "%s: the list is empty", field)
 	}
 	var all []string
-	for _, n := range list.Values {
+	for _, n := range values {
 		one, err := text(field, n)
 		if err != nil {
 			return "", err
 		}
 		all = append(all, one)
-	}
-	if len(all) == 0 {
-		return "", fault(n.GetToken(), "%s: the list is empty", field)
 	}
 	return strings.Join(all, ","), nil
 }
@@ -226,30 +226,30 @@ func text(field string, n ast.Node) (string, error) {
 
 // YAML returns the name, the settings and the classes as Parse reads them: in lines, or as an item of a list, in one.
 func (w *Workload) YAML(item bool) (string, error) {
-	of := func(settings Settings) (fields yaml.MapSlice) {
-		for _, s := range settings {
-			var value any = s.Text
-			if n, err := strconv.Atoi(s.Text); err == nil && strconv.Itoa(n) == s.Text {
-				value = n
-			}
-			fields = append(fields, yaml.MapItem{Key: s.Field, Value: value})
-		}
-		return fields
-	}
-	var all, classes yaml.MapSlice
+	all, classes := w.Top.yaml(), yaml.MapSlice{}
 	if w.Name != "" {
-		all = yaml.MapSlice{{Key: "name", Value: w.Name}}
+		all = append(yaml.MapSlice{{Key: "name", Value: w.Name}}, all...)
 	}
-	all = append(all, of(w.Top)...)
 	for _, c := range w.Classes {
-		classes = append(classes, yaml.MapItem{Key: c.Name, Value: of(c.Settings)})
+		classes = append(classes, yaml.MapItem{Key: c.Name, Value: c.yaml()})
 	}
-	if classes != nil {
+	if len(classes) > 0 {
 		all = append(all, yaml.MapItem{Key: "classes", Value: classes})
 	}
 	text, err := yaml.MarshalWithOptions(all, yaml.Flow(item))
 	if item {
-		return "- " + string(text), err
+		text = append([]byte("- "), text...)
 	}
 	return string(text), err
+}
+
+func (s Settings) yaml() (fields yaml.MapSlice) {
+	for _, one := range s {
+		var value any = one.Text
+		if n, err := strconv.Atoi(one.Text); err == nil && strconv.Itoa(n) == one.Text {
+			value = n
+		}
+		fields = append(fields, yaml.MapItem{Key: one.Field, Value: value})
+	}
+	return fields
 }

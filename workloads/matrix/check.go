@@ -18,7 +18,6 @@ import (
 // Bounds of a plan that others know as well. All bounds are generous: they catch a slip of the keyboard, not a large
 // experiment.
 const (
-	MaxClients   = 1_000_000
 	MaxProcesses = 4096
 	MaxDuration  = 7 * 24 * time.Hour
 )
@@ -52,16 +51,14 @@ func misfit(p *spec.Plan, c spec.Class, names, why string) *Misfit {
 	what := []string{p.Driver}
 	for _, name := range strings.Fields(names) {
 		s, _ := spec.Find(name)
-		switch text := s.Typed(p, &c.Load); {
-		case name == "lock" && c.Name != "":
-			what = append(what, text+" class "+c.Name)
-		case name == "lock":
-			what = append(what, text)
-		case text == spec.On:
-			what = append(what, "-"+name)
-		default:
-			what = append(what, "-"+name+" "+text)
+		text := s.Typed(p, &c.Load)
+		switch {
+		case name != "lock":
+			text = strings.TrimSuffix("-"+name+" "+text, " "+spec.On)
+		case c.Name != "":
+			text += " class " + c.Name
 		}
+		what = append(what, text)
 	}
 	return &Misfit{strings.Join(what, " "), why}
 }
@@ -74,31 +71,21 @@ type rule struct {
 }
 
 // firstBroken returns the Misfit of the first broken rule, and nil if there is none.
-func firstBroken(p *spec.Plan, c spec.Class, rules []rule) *Misfit {
-	for _, r := range rules {
-		if r.broken {
-			return misfit(p, c, r.names, r.why)
-		}
+func firstBroken(p *spec.Plan, c spec.Class, rules []rule) error {
+	i := slices.IndexFunc(rules, func(r rule) bool { return r.broken })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return misfit(p, c, rules[i].names, rules[i].why)
 }
 
 // Check returns a *spec.FieldError for the first setting of p whose value cannot be run, a *Misfit for settings that
 // do not go together or not with a design of those traits, and nil if p can run. It does not ask whether the driver
 // knows the lock.
-func Check(p spec.Plan, t drivers.Traits) error {
-	if err := checkValues(&p); err != nil {
-		return err
-	}
-	if m := unfit(&p, t); m != nil {
-		return m
-	}
-	return nil
-}
+func Check(p spec.Plan, t drivers.Traits) error { return cmp.Or(checkValues(&p), unfit(&p, t)) }
 
 // checkValues checks each setting that p reads, and its classes.
 func checkValues(p *spec.Plan) error {
-	names, clients := map[string]bool{}, 0
 	for _, g := range p.Groups() {
 		for _, s := range spec.Settings {
 			endless := s.Name == "duration" && p.Duration == 0 && p.Ops > 0
@@ -113,28 +100,18 @@ func checkValues(p *spec.Plan) error {
 				return err
 			}
 		}
-		names[g.Name], clients = true, clients+g.Clients
 	}
-	if m := firstBroken(p, spec.Class{Load: p.Load}, []rule{
-		{!slices.Contains([]string{Private, Embedded, External, InProcess}, p.Server),
-			"lock", "a plan needs a kind of server"},
-		{len(names) < len(p.Groups()) || len(p.Classes) > 0 && names[""], "lock", "each class needs a name of its own"},
-		{clients != p.Clients || clients > MaxClients,
-			"clients", fmt.Sprintf("the classes have %d together, of at most %d", clients, MaxClients)},
-	}); m != nil {
-		return m
-	}
-	return nil
+	clients, _ := spec.Find("clients")
+	return clients.Check(p, &p.Load) // of all classes together
 }
 
 // unfit returns what of p does not go together, and nil if all does.
-func unfit(p *spec.Plan, t drivers.Traits) *Misfit {
+func unfit(p *spec.Plan, t drivers.Traits) error {
 	d, err := drivers.Lookup(p.Driver)
 	known := err == nil // nothing is known of a driver that is not registered
-	var releases []drivers.Release
+	var design drivers.Design
 	if known {
-		design, _ := drivers.FindDesign(d, p.Lock)
-		releases = design.Releases
+		design, _ = drivers.FindDesign(d, p.Lock)
 	}
 	const inside = "it runs in-process and has no connections"
 	library, remote := Library(p.Driver), Addressed(p.Driver)
@@ -142,8 +119,6 @@ func unfit(p *spec.Plan, t drivers.Traits) *Misfit {
 	kind, _ := wait.Find(p.Wait)
 	topology := drivers.Topology(p.Topology)
 	m := firstBroken(p, spec.Class{Load: p.Load}, []rule{
-		{p.Driver == "" || p.Lock == "", "lock", "a plan needs a driver and a lock"},
-		{p.Wait == "" || p.Wait == Auto, "lock wait", "the way of waiting is not chosen yet"},
 		{kind.Native && !t.Waits, "lock wait", "its sessions have no way of waiting of their own"},
 		{kind.Wakes && !t.Wakes, "lock wait", "its releases wake nobody"},
 		{kind.Blocks && topology != "", "lock wait topology", "a client can sleep on a single server only"},
@@ -168,7 +143,7 @@ func unfit(p *spec.Plan, t drivers.Traits) *Misfit {
 		{p.Server == Private && topology == drivers.TopologyEnsemble && p.Nodes != 1 && p.Nodes != usualNodes[topology],
 			"topology nodes", fmt.Sprintf("lockbench starts ensembles of 1 or %d", usualNodes[topology])},
 
-		{known && p.Release != "" && !slices.Contains(releases, drivers.Release(p.Release)),
+		{known && p.Release != "" && !slices.Contains(design.Releases, drivers.Release(p.Release)),
 			"lock release", "this design has one release of its own"},
 		{local && p.Conns > 0, "conns", inside},
 		{local && p.Pipelining != "" && !batched, "pipelining", inside},
@@ -208,16 +183,13 @@ func CheckSession(p *spec.Plan, c spec.Class, t drivers.Traits, s drivers.Sessio
 	_, renews := drivers.As[drivers.Renewer](s)
 	_, passes := drivers.As[drivers.Passer](s)
 	_, dies := drivers.As[drivers.Crasher](s)
-	if m := firstBroken(p, c, []rule{
+	return firstBroken(p, c, []rule{
 		{p.Renew && !renews, "lock renew", "its sessions cannot renew, although the design says so"},
 		{p.Handover == wait.HandoverSwap && !passes, "lock wait handover",
 			"its sessions cannot pass a lock on; -handover release works with it"},
 		{c.Crash > 0 && t.Session && !dies, "lock crash",
 			"its sessions keep their locks as long as lockbench lives, and cannot die alone"},
-	}); m != nil {
-		return m
-	}
-	return nil
+	})
 }
 
 // Unbatched is the error of a service that cannot send the requests of p in batches, for that reason.

@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{func(p *spec.Plan) { p.Wait = "nap" }, "wait", `-wait nap: unknown wait "nap"; there are auto, none, poll, backoff, pubsub, queue, block, native`},
 		{func(p *spec.Plan) { p.Clients = 0 }, "clients", "-clients 0: must be 1 to 1000000"},
-		{func(p *spec.Plan) { p.Clients = MaxClients + 1 }, "clients", "-clients 1000001: must be 1 to 1000000"},
+		{func(p *spec.Plan) { p.Clients = 1_000_001 }, "clients", "-clients 1000001: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Keys = -1 }, "keys", "-keys -1: must be 1 to 10000000"},
 		{func(p *spec.Plan) { p.Hold = -1 }, "hold", "-hold -1ns: must be 0s to 24h"},
 		{func(p *spec.Plan) { p.Reentry = -1 }, "reentry", "-reentry -1: must be 1 to 1000"},
@@ -79,9 +79,7 @@ func TestCheckLoads(t *testing.T) {
 		want   string
 	}{
 		{func(p *spec.Plan) { p.Classes[1].Hold = -1 }, "class batch: -hold -1ns: must be 0s to 24h"},
-		{func(p *spec.Plan) { p.Classes[1].Name = "" }, `memory mutex: each class needs a name of its own`},
-		{func(p *spec.Plan) { p.Classes[1].Name = "online" }, `memory mutex: each class needs a name of its own`},
-		{func(p *spec.Plan) { p.Clients = 9 }, "memory -clients 9: the classes have 2 together"},
+		{func(p *spec.Plan) { p.Clients = 1_000_001 }, "-clients 1000001: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Classes[0].Clients = 0 }, "class online: -clients 0: must be 1 to 1000000"},
 		{func(p *spec.Plan) { p.Classes[0].TryOnly = 1.1 }, "class online: -try-only 110%: must be 0% to 100%"},
 		{func(p *spec.Plan) { p.Classes[0].MaxQueue, p.Classes[0].Burst = -1, ms }, "class online: -max-queue -1: must be 0 to 1000000000"},
@@ -93,8 +91,6 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be 1ns to 168h"},
 		{func(p *spec.Plan) { p.Ops, p.Duration = 1, 0 }, ""},
 		{func(p *spec.Plan) { p.Topology, p.Nodes, p.NodeTimeout = "redlock", 64, ms }, ""},
-		{func(p *spec.Plan) { p.Driver = "" }, " mutex: a plan needs a driver and a lock"},
-		{func(p *spec.Plan) { p.Server = "" }, "memory mutex: a plan needs a kind of server"},
 		{func(p *spec.Plan) { p.Wait, p.Lockers = "pubsub", 3 }, "memory mutex -lockers 3 -clients 2: each locker needs a client"},
 		{func(p *spec.Plan) { p.Topology, p.Acks, p.Replicas, p.NodeTimeout = "replicated", 3, 2, ms },
 			"memory -acks 3 -replicas 2: there are not as many to acknowledge"},

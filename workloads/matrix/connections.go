@@ -50,7 +50,7 @@ func Pipelined(p *spec.Plan) bool {
 // cluster, on all its nodes together); 0 if they share them otherwise, or each has its own.
 func Pool(p *spec.Plan) int {
 	if p.Processes > 1 {
-		return sharedOut(p, Pool)
+		return inProcesses(p, Pool)
 	}
 	lib := Library(p.Driver)
 	if !Addressed(p.Driver) || lib.Multiplexes || lib.Pinned(p.Lock) || Pipelined(p) {
@@ -82,18 +82,15 @@ func Connections(p *spec.Plan) int {
 		return 0
 	}
 	if p.Processes > 1 {
-		return sharedOut(p, Connections)
+		return inProcesses(p, Connections)
 	}
 	lib, n := Library(p.Driver), p.Conns
 	switch {
 	case Batched(p):
 		n = Batches(p) + 1 // for what is in no batch
-	case lib.Pinned(p.Lock):
+	case lib.Pinned(p.Lock), n == 0 && lib.Conns == nil:
 		n = p.Clients
-	case n > 0:
-	case lib.Conns == nil:
-		n = p.Clients
-	default:
+	case n == 0:
 		n = lib.Conns(p.Clients, Pipelined(p))
 	}
 	kind, _ := wait.Find(p.Wait)
@@ -112,15 +109,8 @@ func Connections(p *spec.Plan) int {
 	return n
 }
 
-// sharedOut returns the sum of what the processes of p have each; 0 if one of them has none.
-func sharedOut(p *spec.Plan, of func(*spec.Plan) int) (sum int) {
-	for rank := range p.Processes {
-		one := spec.ShareOf(p, rank).Plan(*p)
-		n := of(&one)
-		if n == 0 {
-			return 0
-		}
-		sum += n
-	}
-	return sum
+// inProcesses returns what the processes of p have together if each has as many as the largest.
+func inProcesses(p *spec.Plan, of func(*spec.Plan) int) int {
+	largest := spec.ShareOf(p, p.Processes-1).Plan(*p)
+	return p.Processes * of(&largest)
 }

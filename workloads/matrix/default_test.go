@@ -31,9 +31,9 @@ func TestTableKnowsDrivers(t *testing.T) {
 			t.Errorf("%s: the table has %q, want %q", name, s.Choices, want)
 		}
 	}
-	p := spec.Plan{Load: spec.Load{Clients: MaxClients}, Processes: MaxProcesses, Duration: MaxDuration, Nodes: drivers.MaxNodes,
+	p := spec.Plan{Processes: MaxProcesses, Duration: MaxDuration, Nodes: drivers.MaxNodes,
 		Replicas: drivers.MaxNodes, IOTimeout: drivers.DefaultIOTimeout, NodeTimeout: drivers.DefaultNodeTimeout}
-	for _, name := range []string{"clients", "processes", "duration", "nodes", "replicas"} {
+	for _, name := range []string{"processes", "duration", "nodes", "replicas"} {
 		s, _ := spec.Find(name)
 		var most spec.Plan
 		if err := s.Set(&most, s.Most); err != nil || s.Text(&most, &most.Load) != s.Text(&p, &p.Load) {

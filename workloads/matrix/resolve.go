@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -44,12 +45,12 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 		clearUnread(p, spec.Setting.NeedsDriver)
 		return drivers.Design{}, checkValues(p)
 	}
-	design, m := findDesign(p)
-	if m == nil && s.Err != nil {
-		m = &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
+	design, err := findDesign(p)
+	if err == nil && s.Err != nil {
+		err = &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
 	}
-	if m != nil {
-		return drivers.Design{}, m
+	if err != nil {
+		return drivers.Design{}, err
 	}
 	p.Lock = design.Name
 	if p.Wait == Auto {
@@ -61,7 +62,7 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 }
 
 // findDesign returns the design of p, if its driver has one for all that p asks of it.
-func findDesign(p *spec.Plan) (design drivers.Design, m *Misfit) {
+func findDesign(p *spec.Plan) (design drivers.Design, err error) {
 	if known := Topologies(p.Driver); p.Topology != "" && !slices.Contains(known, p.Topology) {
 		return design, misfit(p, spec.Class{}, "topology", "it knows "+strings.Join(known, ", ")+" servers only")
 	}
@@ -76,23 +77,21 @@ func findDesign(p *spec.Plan) (design drivers.Design, m *Misfit) {
 		}
 		return design, &Misfit{p.Driver + " -lock " + p.Lock, p.Driver + " has only " + strings.Join(names, ", ")}
 	}
-	if _, err := drivers.ReadParams(driver, p.ParamMap()); err != nil {
-		return design, misfit(p, spec.Class{}, "param", err.Error())
+	if _, err = drivers.ReadParams(driver, p.ParamMap()); err != nil {
+		err = misfit(p, spec.Class{}, "param", err.Error())
 	}
-	return design, nil
+	return design, err
 }
 
 // clearUnread clears what p and its classes do not read, but for what is to be kept, and counts the clients of the
 // classes.
 func clearUnread(p *spec.Plan, kept func(spec.Setting) bool) {
-	loads := []*spec.Load{&p.Load}
-	if len(p.Classes) > 0 {
-		p.Clients = 0
-	}
+	loads, clients := []*spec.Load{&p.Load}, 0
 	for i := range p.Classes {
 		loads = append(loads, &p.Classes[i].Load)
-		p.Clients += p.Classes[i].Clients
+		clients += p.Classes[i].Clients
 	}
+	p.Clients = cmp.Or(clients, p.Clients)
 	for _, l := range loads {
 		for _, s := range spec.Settings {
 			if !kept(s) && !s.Reads(p, l) {

@@ -3,6 +3,7 @@ package matrix
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,10 +56,10 @@ func TestResolve(t *testing.T) {
 		_, err := Resolve(&p, test.server)
 		got := p.Lock + " " + p.Wait
 		if p.Nodes > 0 {
-			got += " nodes " + spec.FormatInt(p.Nodes)
+			got += " nodes " + strconv.Itoa(p.Nodes)
 		}
 		if p.Replicas > 0 {
-			got += " replicas " + spec.FormatInt(p.Replicas)
+			got += " replicas " + strconv.Itoa(p.Replicas)
 		}
 		if err != nil {
 			got = err.Error()

@@ -11,19 +11,25 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Warnings returns what a reader of p's figures should know before believing them, given what the design claims.
-// Nothing here keeps a plan from running.
-func Warnings(p spec.Plan, t drivers.Traits) (w []string) {
+// Warnings returns what a reader of p's figures should know before believing them, given what the design claims and
+// how long the server lets sessions live. Nothing here keeps a plan from running.
+func Warnings(p spec.Plan, t drivers.Traits, limits ...drivers.Limit) (w []string) {
 	for _, c := range p.Groups() {
 		if t.Expires && !p.Renew && outlasts(c.Load, c.TTL) {
 			w = append(w, warning(c, "holds of %s can outlast a lease of %v: expect overlaps", c.HoldTimes(), c.TTL))
 		}
+		for _, limit := range limits {
+			if outlasts(c.Load, limit.Of) {
+				w = append(w, warning(c, "holds of %s can outlast the server's %s of %v: expect overlaps",
+					c.HoldTimes(), limit.Name, limit.Of))
+			}
+		}
 		if c.Crash > 0 && t.Exclusive && !t.Expires && !t.Session {
 			w = append(w, warning(c, "a lock of %s outlives its holder: each key that one dies on stays locked", p.Lock))
 		}
-		if p.Duration > 0 && c.Rate.Ramp() > p.Duration {
+		if p.Duration > 0 && c.Rate.Over > p.Duration {
 			w = append(w, warning(c, "the rate changes for %v, and the measured time ends after %v: give it a longer -duration",
-				c.Rate.Ramp(), p.Duration))
+				c.Rate.Over, p.Duration))
 		}
 		// Each arrival takes a client, and its key, for at least a hold.
 		few, what := c.Clients, format.Plural(c.Clients, "client")
@@ -59,28 +65,15 @@ func outlasts(l spec.Load, limit time.Duration) bool {
 	return holds.At(1-1e-6) >= limit || holds.Kind == spec.TimesFile && l.Hold >= limit/10
 }
 
-// LimitWarnings returns about holds that last longer than a server lets the sessions of their holders live.
-func LimitWarnings(p spec.Plan, limits []drivers.Limit) (w []string) {
-	for _, c := range p.Groups() {
-		for _, limit := range limits {
-			if outlasts(c.Load, limit.Of) {
-				w = append(w, warning(c, "holds of %s can outlast the server's %s of %v, which ends the session: expect overlaps",
-					c.HoldTimes(), limit.Name, limit.Of))
-			}
-		}
-	}
-	return w
-}
-
 // SessionWarning returns about sessions that live for another time than the plan's TTL, which services with whole
 // seconds round up; empty if they do not.
 func SessionWarning(p spec.Plan, session time.Duration) string {
 	then := "what a dead holder held comes free that late"
-	if session < p.TTL {
-		then = "a pause of that length ends all holds"
-	}
-	if session == 0 || p.TTL <= session && session <= p.TTL+time.Second {
+	switch {
+	case session == 0 || p.TTL <= session && session <= p.TTL+time.Second:
 		return ""
+	case session < p.TTL:
+		then = "a pause of that length ends all holds"
 	}
 	return fmt.Sprintf("the server keeps silent sessions for %v, and the TTL is %v: %s", session, p.TTL, then)
 }

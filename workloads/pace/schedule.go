@@ -132,8 +132,8 @@ func pieces(r spec.Rate, w Window) (list []piece) {
 		count += p.count()
 		list = append(list, p)
 	}
-	opens, ramp := w.Warmup.Seconds(), r.Ramp()
-	first, last := r.First(), r.At(ramp)
+	opens, ramp := w.Warmup.Seconds(), r.Over
+	first, last := r.From, r.To
 	if ramp > 0 {
 		add(opens, first, 0)
 		add(ramp.Seconds(), first, (last-first)/ramp.Seconds())

@@ -51,7 +51,7 @@ func TestConstant(t *testing.T) {
 		r := spec.Must(spec.ParseRate(tt.text))
 		expected := func(at time.Duration) float64 { // until then
 			since := max(0, at-tt.window.Warmup)
-			n := r.First() * (at - since).Seconds()
+			n := r.From * (at - since).Seconds()
 			if since > 0 {
 				n += r.Mean(since) * since.Seconds()
 			}
