@@ -96,11 +96,11 @@ func (p *program) lose(format string, args ...any) {
 	p.lost = true
 }
 
-// typed returns the command line as it was typed, without secrets.
+// typed returns the command line as it was typed, without secrets: quotes would divide one that has a quote in it.
 func (p *program) typed() string {
 	words := []string{"lockbench"}
 	for _, arg := range p.args {
-		words = append(words, shell.Quote(arg))
+		words = append(words, shell.Quote(p.secrets.Scrub(arg)))
 	}
-	return p.secrets.Scrub(strings.Join(words, " "))
+	return strings.Join(words, " ")
 }

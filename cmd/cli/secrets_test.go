@@ -34,6 +34,23 @@ func leaked(text string) string {
 	return ""
 }
 
+// TestTyped wants no password in the command line of a record, even if a shell would need quotes for it.
+func TestTyped(t *testing.T) {
+	for _, test := range []struct{ arg, want string }{
+		{`redis://:c4n'ary@h`, `'redis://:***@h'`},
+		{`redis://:c4n%27ary"@h/1`, `'redis://:***@h/1'`},
+		{`-addr redis://:c4n'ary@h -hold 1ms`, `'-addr redis://:***@h -hold 1ms'`},
+		{`host=h password=c4n'ary`, `'host=h password=***'`},
+		{`it's`, `'it'\''s'`},
+	} {
+		p := &program{args: []string{"-addr", test.arg}}
+		p.learnSecrets(p.args)
+		if got, want := p.typed(), "lockbench -addr "+test.want; got != want {
+			t.Errorf("%s: %s, want %s", test.arg, got, want)
+		}
+	}
+}
+
 // TestSecretInTheWrongPlace writes addresses where none belong.
 func TestSecretInTheWrongPlace(t *testing.T) {
 	dir := t.TempDir()
