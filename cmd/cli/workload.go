@@ -81,7 +81,7 @@ func (o *options) readWorkload(stdin io.Reader) error {
 		}
 	}
 	if w.Name == "" && source != inlineSource && source != stdinSource {
-		w.Name = strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
+		w.Name = file.Named(strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
 	}
 	return o.adopt(w)
 }

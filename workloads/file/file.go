@@ -96,10 +96,18 @@ func fault(t *token.Token, format string, args ...any) error {
 	return &yaml.SyntaxError{Message: fmt.Sprintf(format, args...), Token: t}
 }
 
-// NamePattern is the form of the names of classes.
+// NamePattern is the form of the names of workloads and classes, which need no quotes anywhere.
 const NamePattern = `^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`
 
 var nameForm = regexp.MustCompile(NamePattern)
+
+const nameRule = "1 to 64 letters, digits, dashes, dots and underscores"
+
+// Named makes a name of a text, such as that of a file.
+func Named(text string) string {
+	name := strings.TrimLeft(regexp.MustCompile(`[^A-Za-z0-9_.-]`).ReplaceAllString(text, "-"), "-")
+	return name[:min(len(name), 64)]
+}
 
 func (w *Workload) parse(data []byte, fields []Field, remedy func(name string) string) error {
 	if len(data) > MaxSize || bytes.Count(data, []byte("[")) > maxLists {
@@ -118,7 +126,9 @@ func (w *Workload) parse(data []byte, fields []Field, remedy func(name string) s
 	return each(docs[0].Body, func(key *token.Token, value ast.Node) (err error) {
 		switch key.Value {
 		case "name":
-			w.Name, err = text(key.Value, value)
+			if w.Name, err = text(key.Value, value); err == nil && !nameForm.MatchString(w.Name) {
+				err = fault(value.GetToken(), "name %q: must be %s", w.Name, nameRule)
+			}
 		case "about":
 			w.About, err = text(key.Value, value)
 		case "slo":
@@ -142,7 +152,7 @@ func (w *Workload) readClasses(classes ast.Node, fields []Field, remedy func(nam
 	return each(classes, func(key *token.Token, settings ast.Node) error {
 		c := Class{Name: key.Value}
 		if !nameForm.MatchString(c.Name) {
-			return fault(key, "class %q: its name must be 1 to 64 letters, digits, dashes, dots and underscores", c.Name)
+			return fault(key, "class %q: its name must be %s", c.Name, nameRule)
 		}
 		err := each(settings, func(key *token.Token, value ast.Node) error { return c.read(key, value, own, remedy) })
 		w.Classes = append(w.Classes, c)

@@ -87,6 +87,7 @@ func TestErrors(t *testing.T) {
 		{"classes: [{name: a}]", "1:10: must be fields such as clients: 64"},
 		{"classes:\n  a:\n", "2:6: must be fields such as clients: 64"},
 		{"classes: {'a b': {}}", `1:11: class "a b": its name must be 1 to 64 letters, digits, dashes, dots and underscores`},
+		{`name: "a\nb"`, `1:7: name "a\nb": must be 1 to 64 letters, digits, dashes, dots and underscores`},
 		{"name: [x]", "1:7: name: takes one value"},
 		{"about: ''", "1:8: about: has no value"},
 		{"clients: [1, 2", "1:10: sequence end token ']' not found"},
@@ -124,4 +125,15 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestNamed makes names, which Parse takes, of the names of files.
+func TestNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"hot-key": "hot-key", "my load": "my-load", "-a\nb": "a-b", "ünï": "n-", strings.Repeat("x", 99): strings.Repeat("x", 64), "?": "",
+	} {
+		if got := Named(text); got != want || got != "" && !nameForm.MatchString(got) {
+			t.Errorf("Named(%q) = %q, want %q", text, got, want)
+		}
+	}
 }
