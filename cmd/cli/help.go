@@ -145,6 +145,9 @@ const (
 // explain returns the passages that begin with a word, or else those that have it, of the topics that it leads to or else of
 // all, or else how those topics begin; and names the topics that have more. It is empty if the help has no such word.
 func explain(word string) string {
+	if strings.TrimSpace(word) == "" {
+		return ""
+	}
 	all := passages()
 	for _, end := range []string{`s?($|[^\pL\pN])`, ""} { // as a word, or else as the beginning of one
 		has := regexp.MustCompile(`(?i)(^|[^\pL\pN])` + regexp.QuoteMeta(strings.TrimSuffix(word, "s")) + end)
