@@ -14,6 +14,8 @@ import (
 	"slices"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
+	"github.com/lockbench/lockbench/cmd/cli/secrets"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/workloads/host"
@@ -31,7 +33,7 @@ type comparison struct {
 const asGiven = "flags as given" // what a side without flags of its own is called
 
 // comparisonOf returns what the flags say of a comparison; nil for a run that compares nothing.
-func comparisonOf(o *options, run experiment) (*comparison, error) {
+func comparisonOf(o *options, run experiment, hidden *secrets.Secrets) (*comparison, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
 	switch {
 	case baseline.text == "" && !o.versus():
@@ -49,7 +51,11 @@ func comparisonOf(o *options, run experiment) (*comparison, error) {
 	case err != nil:
 		return nil, err
 	case o.versus():
-		return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(vs.text, asGiven)}, nil
+		head := vs.text
+		if words, err := shell.Split(head); err == nil {
+			head = commandLine(hidden, words)
+		}
+		return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(head, asGiven)}, nil
 	}
 	how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
 	return &comparison{how: how, head: "this run"}, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
+	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/fleet"
@@ -26,6 +27,8 @@ func (p *program) learnSecrets(args []string) {
 			p.secrets.Add(value)
 		case slices.Contains(addrs, name):
 			learnAddrs(&p.secrets, value)
+		case name == "LOCKBENCH_VS":
+			learnArgs(&p.secrets, []string{"-vs", value})
 		case strings.HasPrefix(name, "LOCKBENCH_"):
 			p.secrets.Learn(value)
 		}
@@ -34,19 +37,44 @@ func (p *program) learnSecrets(args []string) {
 
 // learnArgs learns those in arguments, also of -vs, whose value is arguments.
 func learnArgs(s *secrets.Secrets, args []string) {
-	before := ""
-	for _, arg := range args {
+	for i, arg := range args {
 		s.Learn(arg)
-		for word := range strings.FieldsSeq(arg) {
-			flag, value, assigned := strings.Cut(word, "=")
-			if assigned && strings.TrimLeft(flag, "-") == "addr" {
-				learnAddrs(s, value)
-			} else if strings.TrimLeft(before, "-") == "addr" {
-				learnAddrs(s, word)
+		if at := valueAt(args, i, "addr"); at >= 0 {
+			learnAddrs(s, arg[at:])
+		}
+		if at := valueAt(args, i, "vs"); at >= 0 {
+			words, err := shell.Split(arg[at:])
+			if err != nil {
+				words = strings.Fields(arg[at:])
 			}
-			before = word
+			learnArgs(s, words)
 		}
 	}
+}
+
+// commandLine returns arguments as one types them, without secrets, which are hidden before quotes divide them.
+func commandLine(s *secrets.Secrets, args []string) string {
+	var words []string
+	for i, arg := range args {
+		if at := valueAt(args, i, "vs"); at >= 0 {
+			if inner, err := shell.Split(arg[at:]); err == nil {
+				arg = arg[:at] + commandLine(s, inner)
+			}
+		}
+		words = append(words, shell.Quote(s.Scrub(arg)))
+	}
+	return strings.Join(words, " ")
+}
+
+// valueAt returns where the value of a flag begins in the argument i: -1 if that has none of it.
+func valueAt(args []string, i int, flag string) int {
+	if i > 0 && args[i-1] != flag && strings.TrimLeft(args[i-1], "-") == flag {
+		return 0
+	}
+	if name, _, assigned := strings.Cut(args[i], "="); assigned && strings.TrimLeft(name, "-") == flag {
+		return len(name) + 1
+	}
+	return -1
 }
 
 // learnAddrs learns those in addresses, also in one without a scheme.
@@ -54,7 +82,8 @@ func learnAddrs(s *secrets.Secrets, list string) {
 	s.Learn(list)
 	for _, addr := range drivers.SplitAddrs(list) {
 		if !strings.Contains(addr, "//") {
-			s.Learn("addr://" + strings.Trim(addr, `'"`))
+			addr = "addr://" + strings.Trim(addr, `'"`)
 		}
+		s.LearnAddr(addr)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/wait"
 )
@@ -73,6 +74,30 @@ func TestCommandAsTyped(t *testing.T) {
 	want := `"command":"lockbench -driver memory -clients=2,3 -n 10 -warmup 0s -hold exp:1us -quiet -o ` + name
 	if err != nil || strings.Count(string(records), want) != 2 || strings.Contains(string(records), "s3cret") {
 		t.Errorf("%v\n%s\nwant twice %s", err, records, want)
+	}
+}
+
+// TestPasswordsOfACommandLine has some that quotes divide, here and in -vs.
+func TestPasswordsOfACommandLine(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-addr", "redis://:it'sS3@h", "-quiet"}, "-addr 'redis://:***@h' -quiet"},
+		{[]string{"--addr=redis://:it's S3@h"}, "'--addr=redis://:***@h'"},
+		{[]string{"-addr", "me:it's S3@h"}, "-addr 'me:***@h'"},
+		{[]string{"-addr", "redis://a,redis://:S 3@h"}, "-addr 'redis://a,redis://:***@h'"},
+		{[]string{"-addr", "h", "-vs", `-wait queue -addr "redis://u:it's S3@h"`},
+			`-addr h -vs '-wait queue -addr '\''redis://u:***@h'\'''`},
+		{[]string{`-vs=-addr redis://u:it\'s\ S3@h`}, `'-vs=-addr '\''redis://u:***@h'\'''`},
+		{[]string{"-vs", "-wait queue"}, "-vs '-wait queue'"},
+		{[]string{"-vs", "it's"}, `-vs 'it'\''s'`},
+	} {
+		var s secrets.Secrets
+		learnArgs(&s, test.args)
+		if got := commandLine(&s, test.args); got != test.want {
+			t.Errorf("%q is written as %s, want %s", test.args, got, test.want)
+		}
 	}
 }
 

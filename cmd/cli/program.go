@@ -11,7 +11,6 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 )
 
 // Exit codes.
@@ -96,11 +95,5 @@ func (p *program) lose(format string, args ...any) {
 	p.lost = true
 }
 
-// typed returns the command line as it was typed, without secrets: quotes would divide one that has a quote in it.
-func (p *program) typed() string {
-	words := []string{"lockbench"}
-	for _, arg := range p.args {
-		words = append(words, shell.Quote(p.secrets.Scrub(arg)))
-	}
-	return strings.Join(words, " ")
-}
+// typed returns the command line as it was typed, without secrets.
+func (p *program) typed() string { return "lockbench " + commandLine(&p.secrets, p.args) }

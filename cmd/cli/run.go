@@ -187,7 +187,7 @@ type ending struct {
 // readEnding reads the options of a run's end, and looks at the files that they name.
 func (p *program) readEnding(o *options, e experiment, env results.Env) (end *ending, err error) {
 	end = &ending{program: p, experiment: e}
-	if end.comparison, err = comparisonOf(o, e); err != nil {
+	if end.comparison, err = comparisonOf(o, e, &p.secrets); err != nil {
 		return nil, err
 	}
 	if end.comparison == nil {

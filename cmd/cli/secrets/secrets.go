@@ -59,10 +59,12 @@ func (s *Secrets) add(one secret) {
 }
 
 // login finds the password of an address, also of one with a slip in its scheme, as in postgres//user:password@host.
-// assigned finds that of the parameters of a URL, of host=… password='…', and of a line of a file; bare, that of
-// host=… password=… with any character but a blank in it, as PostgreSQL reads it.
+// blank finds it where nothing else is, and it may have blanks. assigned finds that of the parameters of a URL, of
+// host=… password='…', and of a line of a file; bare, that of host=… password=… with any character but a blank in it,
+// as PostgreSQL reads it.
 var (
 	login    = regexp.MustCompile(`[A-Za-z][\w+.-]*(?::+/|//)/*[^\s:@]*:(\S+)@|[^\s"'/@:(]*:(\S+)@(?:tcp|unix)\(`)
+	blank    = regexp.MustCompile(`(?s)//[^:@]*:(.+)()@`)
 	assigned = regexp.MustCompile(`(?im)\b` + named +
 		`(?:\s*=\s*('(?:[^'\\]|\\.)*'|[^\s&'",;]+)|["']?\s*:\s*(\S.*)$)`)
 	bare = regexp.MustCompile(`(?i)(?:^|\s)` + named + `\s*=\s*(\S)(\S*)`)
@@ -76,6 +78,17 @@ func (s *Secrets) Learn(text string) {
 	for _, addr := range drivers.SplitAddrs(text) {
 		all = append(all, login.FindAllStringSubmatch(addr, -1)...)
 	}
+	s.learn(all)
+}
+
+// LearnAddr adds the password of one address and nothing else, in which it may have blanks.
+func (s *Secrets) LearnAddr(addr string) {
+	s.Learn(addr)
+	s.learn(blank.FindAllStringSubmatch(addr, 1))
+}
+
+// learn adds what is found of login, assigned, bare or blank.
+func (s *Secrets) learn(all [][]string) {
 	for _, found := range all {
 		p := found[1] + found[2]
 		place := ":" + p + "@"
