@@ -52,7 +52,8 @@ func learnArgs(s *secrets.Secrets, args []string) {
 	}
 }
 
-// commandLine returns arguments as one types them, without secrets, which are hidden before quotes divide them.
+// commandLine returns arguments as one types them, without secrets, which are hidden before quotes divide them. A
+// password that is also the name of a driver stays one there: hidden, it would be told by the record's other fields.
 func commandLine(s *secrets.Secrets, args []string) string {
 	var words []string
 	for i, arg := range args {
@@ -61,7 +62,7 @@ func commandLine(s *secrets.Secrets, args []string) string {
 				arg = arg[:at] + commandLine(s, inner)
 			}
 		}
-		words = append(words, shell.Quote(s.Scrub(arg)))
+		words = append(words, shell.Quote(s.Hide(arg)))
 	}
 	return strings.Join(words, " ")
 }

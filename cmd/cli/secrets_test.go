@@ -41,11 +41,12 @@ func TestTyped(t *testing.T) {
 		{`redis://:c4n%27ary"@h/1`, `'redis://:***@h/1'`},
 		{`-addr redis://:c4n'ary@h -hold 1ms`, `'-addr redis://:***@h -hold 1ms'`},
 		{`host=h password=c4n'ary`, `'host=h password=***'`},
+		{`postgres://postgres:postgres@h/postgres`, `'postgres://postgres:***@h/postgres'`},
 		{`it's`, `'it'\''s'`},
 	} {
-		p := &program{args: []string{"-addr", test.arg}}
+		p := &program{args: []string{"-driver", "postgres", "-addr", test.arg}}
 		p.learnSecrets(p.args)
-		if got, want := p.typed(), "lockbench -addr "+test.want; got != want {
+		if got, want := p.typed(), "lockbench -driver postgres -addr "+test.want; got != want {
 			t.Errorf("%s: %s, want %s", test.arg, got, want)
 		}
 	}
