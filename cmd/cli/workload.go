@@ -122,6 +122,10 @@ func (o *options) adopt(w *file.Workload) error {
 		if opt := o.get(s.Field); opt.from == fromDefault {
 			opt.text, opt.from, opt.where = s.Text, fromFile, o.place(s)
 		}
+		lacks := func(c file.Class) bool { return c.Find(s.Field) == nil }
+		if w.Classes != nil && !slices.ContainsFunc(w.Classes, lacks) {
+			return usageErrorf("%s%s %s: no class has it from there, since each sets its own", o.place(s), s.Field, s.Text)
+		}
 	}
 	for _, c := range w.Classes {
 		for _, s := range c.Settings {

@@ -212,6 +212,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\nclasses: {a: {burst: 1s, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -burst 1s: clients come at a rate or in bursts, not both"},
 		{"driver: memory\nclasses: {a: {key-dist: own}}", "", "nothing to run: memory mutex class a -key-dist own: "},
 		{"driver: memory\nclasses: {a: {hold: 2ms}}", "-hold 1ms", "-hold 1ms: class a of "},
+		{"driver: memory\nhold: 1ms\nclasses: {a: {hold: 2ms}, b: {hold: 3ms}}", "", "w.yaml:2: hold 1ms: no class has it from there, since each sets its own"},
 		{"addr: redis://x", "", `w.yaml:1:1: unknown field "addr": give the flag -addr`},
 		{"password: s3cret", "", `w.yaml:1:1: unknown field "password"`},
 		{"output: x", "", `w.yaml:1:1: unknown field "output": give the flag -output`},
