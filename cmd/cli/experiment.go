@@ -91,7 +91,7 @@ func (o *options) axes() (axes []matrix.Axis, err error) {
 		a := matrix.Axis{Setting: s}
 		read := func(text string) (string, error) {
 			var p spec.Plan
-			err := set(&p, s.Name, text)
+			err := set(&p, s, text)
 			a.Values = append(a.Values, p)
 			return cmp.Or(s.Typed(&p, &p.Load), text), err // in one spelling, by which values are told apart
 		}

@@ -24,7 +24,7 @@ type kind[T any] struct {
 	exit     func(v T) int              // nil: 0 whatever it is
 }
 
-// documents are the formats of what is a document and nothing else.
+// documents returns the kind of a result that is written as a document alone: as a table, as Markdown, and as a page.
 func documents[T any](document func(T) *report.Document) kind[T] {
 	return kind[T]{document: document, formats: []exporter[T]{{name: tableFormat}, {name: markdownFormat}, {name: htmlFormat}}}
 }

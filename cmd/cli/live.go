@@ -21,7 +21,7 @@ import (
 	"github.com/lockbench/lockbench/workloads/runner"
 )
 
-// observer shows trials to those who watch, of whom each may be nil.
+// observer shows trials on the progress line, as metrics, and on the page of -live. Each of the three may be nil.
 type observer struct {
 	line    *progress.Line
 	metrics *observe.Metrics

@@ -33,7 +33,7 @@ func (p *program) readQuestion(o *options) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := questionOf(o, p.env, p.stdin, func(s *servers.Service) (string, error) { return s.Locate() })
+	q, err := questionOf(o, p.env, p.stdin, (*servers.Service).Locate)
 	if err != nil {
 		return nil, err
 	}

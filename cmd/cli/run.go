@@ -181,7 +181,7 @@ type ending struct {
 	comparison *comparison // nil if nothing is compared
 	thresholds []compare.Threshold
 	compared   printer[*compare.Comparison]
-	measured   printer[reported] // of what is not compared; also below a comparison's table with -v
+	measured   printer[reported] // of a run that compares nothing; with -v also below the table of a comparison
 }
 
 // readEnding reads the options of a run's end, and looks at the files that they name.

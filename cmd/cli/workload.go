@@ -155,7 +155,8 @@ func (o *options) classes(top spec.Load) (list []spec.Class, err error) {
 	for _, c := range o.workload.Classes {
 		p := spec.Plan{Load: top}
 		for _, s := range c.Settings {
-			if err := set(&p, s.Field, s.Text); err != nil {
+			setting, _ := spec.Find(s.Field)
+			if err := set(&p, setting, s.Text); err != nil {
 				return nil, o.complain(o.ofClass(c, s), "%w", err)
 			}
 		}
@@ -168,8 +169,7 @@ func (o *options) classes(top spec.Load) (list []spec.Class, err error) {
 }
 
 // set reads the text of a setting into a plan, with the file of times that it may name.
-func set(p *spec.Plan, setting, text string) error {
-	s, _ := spec.Find(setting)
+func set(p *spec.Plan, s spec.Setting, text string) error {
 	if err := s.Set(p, text); err != nil {
 		return err
 	}

@@ -204,20 +204,3 @@ func deploymentOf(p spec.Plan) deployment {
 		Service(p.Driver), servers.Durability(p.Durability), drivers.Topology(p.Topology), p.Nodes, p.Replicas,
 	}
 }
-
-// Deployment describes the servers that a cell needs.
-func Deployment(p spec.Plan) string {
-	switch drivers.Topology(p.Topology) {
-	case drivers.TopologyRedlock:
-		return fmt.Sprintf("%d independent servers", p.Nodes)
-	case drivers.TopologyReplicated:
-		return fmt.Sprintf("a primary with %d replicas", p.Replicas)
-	case drivers.TopologySentinel:
-		return fmt.Sprintf("a primary with %d replicas and %d sentinels", p.Replicas, servers.Sentinels)
-	case drivers.TopologyCluster:
-		return fmt.Sprintf("a cluster of %d primaries", p.Nodes)
-	case drivers.TopologyEnsemble:
-		return fmt.Sprintf("an ensemble of %d", p.Nodes)
-	}
-	return "one server"
-}
