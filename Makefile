@@ -37,13 +37,12 @@ run: ## one real run: a private redis-server if there is one, else the embedded 
 test: setup ## whether this checkout works: every package, service and design once (PKGS=./drivers/... for a part)
 	./scripts/test.sh -short $(TESTFLAGS) $(PKGS)
 
-# The modules of the browser, of the manifest and of the release are not among the packages: they are tested only with all
-# of them. Those of manifest and release run lockbench, which is not in their modules: the cache of results sees no change of it.
+# The modules of the browser and of the release are not among the packages: they are tested only with all of them. That of the
+# release runs lockbench, which is not in its module: the cache of results sees no change of it.
 test-all: setup-all ## all tests: also every combination, outages, ensembles, pages in a browser, a release
 	./scripts/test.sh $(TESTFLAGS) $(PKGS)
 ifeq ($(PKGS),./...)
 	cd results/draw/browser && $(GO) test $(TESTFLAGS) ./...
-	cd scripts/manifest && $(GO) test -count=1 $(TESTFLAGS) .
 	cd scripts/release && $(GO) test -count=1 $(TESTFLAGS) .
 endif
 

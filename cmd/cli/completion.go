@@ -61,9 +61,6 @@ func completes(args []string) bool {
 // those, and they are printed with as many dashes as were typed.
 func (p *program) complete(ctx context.Context, root *cobra.Command, args []string) error {
 	words, last := args[1:len(args)-1], args[len(args)-1]
-	if i := slices.Index(words, "--"); i >= 0 && words[0] == "fleet" { // what follows are the flags of a run
-		words = append([]string{"run"}, words[i+1:]...)
-	}
 	oneDash := strings.HasPrefix(last, "-") && !strings.HasPrefix(last, "--")
 	if oneDash {
 		last = "-" + last

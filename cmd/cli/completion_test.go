@@ -40,8 +40,6 @@ func TestComplete(t *testing.T) {
 		"report -format csv,html=":            "!csv :0",
 		"plan -need own":                      "owned :4",
 		"plan -sl":                            "-slo :4",
-		"fleet manifest -ranks 2 -- -dri":     "-driver :4",
-		"fleet manifest -ra":                  "-ranks :4",
 		"-clients ":                           ":4",
 		"-password-file ":                     ":0",
 		"-o ":                                 ":0",

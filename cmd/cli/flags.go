@@ -147,7 +147,7 @@ var (
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, cleanFlags, conformanceFlags, manifestFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, cleanFlags, conformanceFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string

@@ -42,7 +42,7 @@ func helpOf(t *testing.T, args ...string) string {
 
 // TestHelp pins the help of every command and topic, and that it can be read in 100 columns and a screen and a half.
 func TestHelp(t *testing.T) {
-	commands := []string{"", allFlagsPage, "plan", "prove", "conformance", "report", "compare", "history", "clean", "list", "schema", "fleet", "version", "completion"}
+	commands := []string{"", allFlagsPage, "plan", "prove", "conformance", "report", "compare", "history", "clean", "list", "schema", "version", "completion"}
 	for _, name := range slices.Concat(commands, topics) {
 		text := helpOf(t, strings.Fields(name)...)
 		for line := range strings.Lines(text) {

@@ -64,8 +64,6 @@ func TestDataStartsNothing(t *testing.T) {
 		{"-driver", "null", "-vs", "-workload " + in("top.yaml")},
 		append([]string{"plan", "-workload", in("top.yaml")}, plan...),
 		append([]string{"plan", "-workload", in("list.yaml"), "-dry-run"}, plan...),
-		{"fleet", "manifest", "-ranks", "2", "-image", "x", "--", "-workload", in("top.yaml"), "-addr", theirs},
-		{"fleet", "manifest", "-ranks", "2", "-image", "x", "--", "-driver", command, "-addr", theirs},
 		{"-driver", command, "-dry-run"}, {"-driver", "null", "-vs", "-driver '" + command + "'", "-addr", theirs, "-dry-run"},
 		append([]string{"plan", "-driver", command, "-dry-run"}, plan...), {"prove", "-driver", command, "-dry-run"},
 		{"list", command}, {"help", command}, {"schema", command}, {"__complete", "-driver", command}, {"version"},
