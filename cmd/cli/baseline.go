@@ -13,9 +13,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/workloads/host"
@@ -52,7 +53,7 @@ func comparisonOf(o *options, run experiment, hidden *secrets.Secrets) (*compari
 		return nil, err
 	case o.versus():
 		head := vs.text
-		if words, err := shell.Split(head); err == nil {
+		if words, err := shellquote.Split(head); err == nil {
 			head = commandLine(hidden, words)
 		}
 		return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(head, asGiven)}, nil

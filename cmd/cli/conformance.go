@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -100,6 +99,6 @@ func (p *program) conform(ctx context.Context, o *options) error {
 		return fmt.Errorf("conformance: %d of %d cases fail", failed, passed+failed)
 	}
 	fmt.Fprintf(p.stdout, "all %d cases pass: it does what it claims. Whether that is safe enough: lockbench prove -driver %s\n",
-		passed, shell.Quote(name))
+		passed, quote(name))
 	return nil
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/workloads/fleet"
@@ -43,7 +44,7 @@ func learnArgs(s *secrets.Secrets, args []string) {
 			learnAddrs(s, arg[at:])
 		}
 		if at := valueAt(args, i, "vs"); at >= 0 {
-			words, err := shell.Split(arg[at:])
+			words, err := shellquote.Split(arg[at:])
 			if err != nil {
 				words = strings.Fields(arg[at:])
 			}
@@ -58,13 +59,22 @@ func commandLine(s *secrets.Secrets, args []string) string {
 	var words []string
 	for i, arg := range args {
 		if at := valueAt(args, i, "vs"); at >= 0 {
-			if inner, err := shell.Split(arg[at:]); err == nil {
+			if inner, err := shellquote.Split(arg[at:]); err == nil {
 				arg = arg[:at] + commandLine(s, inner)
 			}
 		}
-		words = append(words, shell.Quote(s.Hide(arg)))
+		words = append(words, quote(s.Hide(arg)))
 	}
 	return strings.Join(words, " ")
+}
+
+// quote makes a word of text for a POSIX shell.
+func quote(text string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+	if text != "" && strings.Trim(text, plain) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // valueAt returns where the value of a flag begins in the argument i: -1 if that has none of it.

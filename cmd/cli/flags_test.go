@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -55,7 +55,7 @@ func parse(t testing.TB, line string, env environ) (*options, error) {
 // splitWords takes a command line apart as a shell does.
 func splitWords(t testing.TB, line string) []string {
 	t.Helper()
-	words, err := shell.Split(line)
+	words, err := shellquote.Split(line)
 	if err != nil {
 		t.Fatal(err)
 	}

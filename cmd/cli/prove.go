@@ -15,7 +15,6 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/files"
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
@@ -161,7 +160,7 @@ func (r *proof) command(c *safety.Cell) string {
 		}
 	}
 	text := fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s -seed %d",
-		filepath.Base(os.Args[0]), c.Hazard, shell.Quote(c.Driver), c.Lock, o.Seed)
+		filepath.Base(os.Args[0]), c.Hazard, quote(c.Driver), c.Lock, o.Seed)
 	given := func(flag string, value any, is bool) {
 		if is {
 			text += fmt.Sprintf(" -%s %v", flag, value)

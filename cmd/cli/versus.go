@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -65,7 +65,7 @@ func (o *options) head(stdin io.Reader) (head *options, err error) {
 
 // parseVersus reads the words of -vs with the parser of all flags, on top of what the base has.
 func (o *options) parseVersus() (*options, error) {
-	words, err := shell.Split(o.text("vs"))
+	words, err := shellquote.Split(o.text("vs"))
 	if err != nil {
 		return nil, usageErrorf("%w", err)
 	}

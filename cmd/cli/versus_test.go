@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockbench/lockbench/cmd/cli/shell"
 	"github.com/lockbench/lockbench/results"
 )
 
@@ -100,7 +99,7 @@ func TestVersusInherits(t *testing.T) {
 func TestVersusRefusals(t *testing.T) {
 	for _, test := range []struct{ line, vs, want string }{
 		{"", "-wiat queue", "-vs: unknown flag -wiat (did you mean -wait?)"},
-		{"", "-wait 'queue", "-vs: column 7: the quote ' is never closed"},
+		{"", "-wait 'queue", "-vs: Unterminated single-quoted string"},
 		{"", "-wait", "-vs: -wait needs a value (NAME)"},
 		{"", "-wait poll -wait queue", "-vs: -wait is given twice: several values go into one comma list"},
 		{"", "queue", `-vs: unexpected argument "queue": it takes flags, as in -vs '-wait queue'`},
@@ -162,7 +161,7 @@ func TestVersusDryRun(t *testing.T) {
 			if strings.Contains(text, "s3cret") {
 				t.Error("the experiment shows the password")
 			}
-			golden(t, "dry-run-vs-"+name+".golden", "$ lockbench "+test.line+" -vs "+shell.Quote(test.vs)+" -dry-run\n"+text)
+			golden(t, "dry-run-vs-"+name+".golden", "$ lockbench "+test.line+" -vs "+quote(test.vs)+" -dry-run\n"+text)
 		})
 	}
 }
