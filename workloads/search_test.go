@@ -43,7 +43,7 @@ func TestSearch(t *testing.T) {
 				c.Shares = append(c.Shares, 1/float64(k.keys))
 			}
 			q.Candidates = []capacity.Candidate{c}
-			if err := q.Check(0); err != nil {
+			if err := q.Check(); err != nil {
 				t.Fatal(err)
 			}
 			s := capacity.NewSearch(q)

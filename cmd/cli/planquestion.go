@@ -149,7 +149,7 @@ func (q *question) ask() error {
 				"give what its other users can spare, such as -max-rate 2k, or if it has none -max-rate 100k")
 		}
 	}
-	if err := q.Check(0); err != nil {
+	if err := q.Check(); err != nil {
 		return usageErrorf("%w", err)
 	}
 	for i := range q.Cells { // the servers that are started have room for this many

@@ -56,9 +56,8 @@ func (q *Question) Time() time.Duration {
 	return max(min(budgetAll, time.Duration(len(q.Candidates))*each), 3*q.minBudget()) // which is more if bursts are rare or limits long
 }
 
-// Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which Analyse tells. rtt
-// is a round trip to the nearest server; 0 if it is not known.
-func (q *Question) Check(rtt time.Duration) error {
+// Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which Analyse tells.
+func (q *Question) Check() error {
 	switch {
 	case len(q.Candidates) == 0:
 		return errors.New("there is no candidate")
@@ -69,11 +68,6 @@ func (q *Question) Check(rtt time.Duration) error {
 	case q.MaxRate > 0 && q.Rate > q.MaxRate:
 		return fmt.Errorf("the rate that is asked for, %s/s, is above the highest one that may be tried, %s/s: raise that or lower the rate",
 			exact(q.Rate), exact(q.MaxRate))
-	}
-	for _, o := range q.SLO.Objectives {
-		if rtt > 0 && o.Limit <= rtt {
-			return fmt.Errorf("%s is below a round trip, which takes %s: no lock on a server can meet it", o, format.Duration(rtt))
-		}
 	}
 	for i := range q.Candidates {
 		c := &q.Candidates[i]

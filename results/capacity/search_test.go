@@ -25,7 +25,7 @@ const (
 
 func TestOneCandidate(t *testing.T) {
 	q := asked(p99Under20ms, 500, 1)
-	if err := q.Check(0); err != nil {
+	if err := q.Check(); err != nil {
 		t.Fatal(err)
 	}
 	a, trials := run(t, q, mm1)
@@ -374,7 +374,7 @@ func TestGivenRates(t *testing.T) {
 		if c.change != nil {
 			c.change(&q.Candidates[0].Plan)
 		}
-		if err := q.Check(0); err != nil {
+		if err := q.Check(); err != nil {
 			t.Fatal(err)
 		}
 		a, trials := run(t, q, fast)
@@ -727,28 +727,25 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*Question)
-		rtt    time.Duration
 		want   string
 	}{
-		{"nothing", func(*Question) {}, 0, ""},
-		{"no candidate", func(q *Question) { q.Candidates = nil }, 0, "no candidate"},
-		{"no objective", func(q *Question) { q.SLO = SLO{} }, 0, "no objective"},
-		{"a far server", func(*Question) {}, 30 * time.Millisecond, "below a round trip"},
-		{"a near server", func(*Question) {}, 10 * time.Millisecond, ""},
-		{"a highest rate below the rate", func(q *Question) { q.MaxRate = 499.9 }, 0, "500/s, is above the highest one that may be tried, 499.9/s: raise that or lower the rate"},
-		{"a negative rate", func(q *Question) { q.Rate = -1 }, 0, "a rate has to be"},
-		{"a budget below the pilot", func(q *Question) { q.Budget = 5 * time.Second }, 0, "take 24 s"},
-		{"shares that are not those of all arrivals", func(q *Question) { q.Candidates[0].Shares = []float64{0.5, 0.4} }, 0, "lock 1: the shares"},
-		{"shares out of order", func(q *Question) { q.Candidates[0].Shares = []float64{0.4, 0.6} }, 0, "the greatest first"},
-		{"think time", func(q *Question) { q.Candidates[0].Plan.Think = time.Second }, 0, "leave it out"},
-		{"a rate that changes", func(q *Question) { q.Candidates[0].Plan.Rate = rate("1k:2k:5s") }, 0, "give a constant one"},
-		{"a highest rate below that of any trial", func(q *Question) { q.Rate, q.MaxRate = 0, 0.05 }, 0, "lock 1: no trial has fewer than 0.1 arrivals a second, and the highest rate that may be tried is 0.05/s"},
-		{"a burst above the highest rate", func(q *Question) { q.Rate, q.MaxRate, q.Candidates[0].Plan.Burst = 0, 3, 250*time.Millisecond }, 0, "fewer than 4 arrivals a second"},
-		{"no clients", func(q *Question) { q.Candidates[0].FixedClients = true }, 0, "no clients"},
+		{"nothing", func(*Question) {}, ""},
+		{"no candidate", func(q *Question) { q.Candidates = nil }, "no candidate"},
+		{"no objective", func(q *Question) { q.SLO = SLO{} }, "no objective"},
+		{"a highest rate below the rate", func(q *Question) { q.MaxRate = 499.9 }, "500/s, is above the highest one that may be tried, 499.9/s: raise that or lower the rate"},
+		{"a negative rate", func(q *Question) { q.Rate = -1 }, "a rate has to be"},
+		{"a budget below the pilot", func(q *Question) { q.Budget = 5 * time.Second }, "take 24 s"},
+		{"shares that are not those of all arrivals", func(q *Question) { q.Candidates[0].Shares = []float64{0.5, 0.4} }, "lock 1: the shares"},
+		{"shares out of order", func(q *Question) { q.Candidates[0].Shares = []float64{0.4, 0.6} }, "the greatest first"},
+		{"think time", func(q *Question) { q.Candidates[0].Plan.Think = time.Second }, "leave it out"},
+		{"a rate that changes", func(q *Question) { q.Candidates[0].Plan.Rate = rate("1k:2k:5s") }, "give a constant one"},
+		{"a highest rate below that of any trial", func(q *Question) { q.Rate, q.MaxRate = 0, 0.05 }, "lock 1: no trial has fewer than 0.1 arrivals a second, and the highest rate that may be tried is 0.05/s"},
+		{"a burst above the highest rate", func(q *Question) { q.Rate, q.MaxRate, q.Candidates[0].Plan.Burst = 0, 3, 250*time.Millisecond }, "fewer than 4 arrivals a second"},
+		{"no clients", func(q *Question) { q.Candidates[0].FixedClients = true }, "no clients"},
 	} {
 		q := asked(p99Under20ms, 500, 1)
 		c.change(q)
-		err := q.Check(c.rtt)
+		err := q.Check()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want …%s…", c.name, err, c.want)
 		}
