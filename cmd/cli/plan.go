@@ -86,7 +86,7 @@ var planFlags = func() []flagDef {
 		defs = append(defs, f)
 	}
 	return append(defs,
-		flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE; if it has some of this plan,\ngo on from them"},
+		flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE, and the answer at the end"},
 		metricsFlag,
 		liveFlag,
 		quietFlag,
@@ -123,9 +123,6 @@ func (p *program) plan(ctx context.Context, o *options) error {
 	config.Allows = q.Allows
 	s := newSearch(p, q, config)
 	if s.printer, err = answers.printer(p, o, append(q.files(), config.Output)...); err != nil {
-		return err
-	}
-	if err := s.readOutput(); err != nil {
 		return err
 	}
 	return p.conduct(ctx, o, q.Experiment, config, &s.watch, s.print, s.search)
@@ -165,14 +162,10 @@ func (s *search) announcePlan(say func(string, ...any)) {
 	for _, line := range s.skipped {
 		say("left out: %s", line)
 	}
-	if s.done > 0 {
-		say("going on from %s in %s", format.Plural(s.done, "trial"), s.config.Output)
-	}
 	if s.MaxRate > 0 {
 		say("no trial offers more than %s", report.PlanRate(s.MaxRate))
 	}
-	left := progress.Seconds(s.Time() - s.answer().Spent)
-	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), left)
+	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(s.Time()))
 }
 
 // exitOfAnswer returns the exit code of an answer.

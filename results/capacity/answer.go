@@ -45,10 +45,22 @@ func common(candidates []Candidate) (p spec.Plan) {
 	}
 	p = candidates[0].Plan
 	for _, c := range candidates[1:] {
-		eachDifferent(reflect.ValueOf(&p).Elem(), reflect.ValueOf(c.Plan), func(_ reflect.StructField, field reflect.Value) { field.SetZero() })
+		clearDifferent(reflect.ValueOf(&p).Elem(), reflect.ValueOf(c.Plan))
 	}
 	p.Command, p.Seed = "", 0
 	return p
+}
+
+// clearDifferent sets to zero each field of a, and of the structs that it embeds, that has another value in b.
+func clearDifferent(a, b reflect.Value) {
+	for i := range a.NumField() {
+		switch field := a.Field(i); {
+		case a.Type().Field(i).Anonymous:
+			clearDifferent(field, b.Field(i))
+		case !reflect.DeepEqual(field.Interface(), b.Field(i).Interface()):
+			field.SetZero()
+		}
+	}
 }
 
 // analyses returns the analysis of each load among the candidates, with the least round trip that was measured with it.

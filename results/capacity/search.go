@@ -1,7 +1,6 @@
 package capacity
 
-// Which trial comes next. A search is replayed from the records so far, candidate by candidate in the order in which it asks
-// for them, so that a plan that was stopped goes on as if it had not been.
+// Which trial comes next: that depends on the question and the records so far, and on nothing else.
 
 import (
 	"cmp"
@@ -73,7 +72,7 @@ func (s *Search) Next() (Trial, bool) {
 	return s.turn[0].trial(), true
 }
 
-// Add takes in the record of the trial that Next has returned (see Trial.Matches), with its histogram of the response.
+// Add takes in the record of the trial that Next has returned, with its histogram of the response.
 func (s *Search) Add(r *results.Record) {
 	s.spent += r.Plan.Warmup + r.Plan.Duration + trialOverhead
 	if again := s.turn[0].add(r); !again {

@@ -1,8 +1,6 @@
 package capacity
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -649,47 +647,6 @@ func replay(q *Question, trials [][]*results.Record) *Search {
 		s.Add(trials[t.index][len(t.trials)])
 	}
 	return s
-}
-
-// TestResume cuts the records of a plan after each trial: what comes next is what came next, and the answer in the end is
-// the same, byte by byte.
-func TestResume(t *testing.T) {
-	q := asked(p99Under20ms, 300, 3)
-	q.Budget = 2 * time.Minute
-	fast, slow := mm1, mm1
-	fast.handoff, slow.handoff = 0, time.Millisecond
-	fast.noise, slow.needs = 0.1, 30
-	meters := []meter{mm1, slow, fast}
-	whole, trials := run(t, q, meters...)
-	want, err := json.Marshal(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := NewSearch(q)
-	for n := 0; ; n++ {
-		next, more := s.Next()
-		if !more {
-			break
-		}
-		var cut [][]*results.Record
-		for _, t := range s.tracks {
-			cut = append(cut, trials[t.index][:len(t.trials)])
-		}
-		if n%5 == 0 {
-			if got, more := replay(q, cut).Next(); !more || got.Number != next.Number || got.Matches(trials[next.Candidate][next.Number]) != nil {
-				t.Fatalf("after %d trials: %+v, want %+v", n, got, next)
-			}
-		}
-		s.Add(trials[next.Candidate][next.Number])
-	}
-	if got, err := json.Marshal(replay(q, trials).Answer(results.Env{CPUs: 2})); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%v: %s\nwant %s", err, got, want)
-	}
-	other := *q
-	other.Seed++
-	if next, _ := replay(&other, nil).Next(); next.Matches(trials[next.Candidate][0]) == nil {
-		t.Error("a record of another seed is taken")
-	}
 }
 
 // TestOrder lets three locks that are 20 % apart compete.
