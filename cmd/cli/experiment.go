@@ -6,10 +6,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
@@ -28,19 +31,44 @@ const maxCells = 10_000
 
 const maxTrials = 10_000
 
-// experimentOn reads the options. Whatever is wrong with them is a usage error that names the flag, its value and what is
-// allowed. It depends on the options and the targets alone, and touches nothing but the files of times that they name.
-func experimentOn(o *options, t target.Targets) (experiment, error) {
-	e := experiment{options: o, Experiment: runner.Experiment{Targets: map[string]target.Targets{"": t}}}
+// experimentOf returns the experiment of a run, be it of one side or of two. find looks for the program of a service.
+func experimentOf(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (experiment, error) {
+	base, err := oneSide(o, env, find)
+	if err != nil || !o.versus() {
+		return base, err
+	}
+	var head experiment
+	other, err := o.head(stdin)
+	if err == nil {
+		head, err = oneSide(other, env, find)
+	}
+	if err != nil { // about the words of -vs, or what they make of the run
+		return head, fmt.Errorf("%s: %w", o.get("vs").flagOrVariable(), err)
+	}
+	e := experiment{options: o, head: other, Experiment: runner.Experiment{
+		Matrix:  *matrix.Pair(&base.Matrix, &head.Matrix, base.Cells[0].Plan.Seed),
+		Targets: map[string]target.Targets{results.SideBase: base.Targets[""], results.SideHead: head.Targets[""]},
+	}}
+	if len(e.Cells) == 0 {
+		return e, usageErrorf("nothing to compare: %s", e.Skipped[0])
+	}
+	return e, nil
+}
+
+// oneSide reads the options of a run without -vs, or of one of its sides. Whatever is wrong with them is a usage error that names
+// the flag, its value and what is allowed. It touches nothing but the files of times that they name.
+func oneSide(o *options, env environ, find func(*servers.Service) (string, error)) (e experiment, err error) {
+	t, err := decideTargets(o, env, find)
+	if err != nil {
+		return e, err
+	}
+	e = experiment{options: o, Experiment: runner.Experiment{Targets: map[string]target.Targets{"": t}}}
 	r := reader{o: o}
-	trials := scalar(&r, "trials", spec.ParseInt)
+	trials := scalar(&r, "trials", within(spec.ParseInt, 1, maxTrials, fmt.Sprintf("must be 1 to %d", maxTrials)))
 	seed := scalar(&r, "seed", spec.ParseSeed)
 	axes, err := o.axes()
-	switch err = cmp.Or(r.err, err); {
-	case err != nil:
+	if err = cmp.Or(r.err, err); err != nil {
 		return e, err
-	case trials < 1 || trials > maxTrials:
-		return e, o.complain(o.get("trials"), "must be 1 to %d", maxTrials)
 	}
 	if err := e.addCells(axes, seed); err != nil {
 		return e, err

@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// flagDef is one row of the table. All values are kept as text until experimentOn reads them, so that a complaint can
+// flagDef is one row of the table. All values are kept as text until experimentOf reads them, so that a complaint can
 // show what was written.
 type flagDef struct {
 	name  string // without a dash; also the field in spec.FieldError

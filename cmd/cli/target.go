@@ -11,20 +11,9 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/target"
 )
-
-// learnTargets adds what logs in to the targets.
-func learnTargets(s *secrets.Secrets, list []target.Target) {
-	for _, t := range list {
-		s.Add(string(t.Password))
-		for _, secret := range t.Secrets {
-			s.Add(string(secret))
-		}
-	}
-}
 
 // externalFlags make sense for a user's own server only.
 var externalFlags = flagNames(serverFlags[1:]) // but -addr
@@ -34,49 +23,43 @@ var ownServers = []string{matrix.Private, matrix.Embedded}
 
 // decideTargets picks the servers: what -addr says, else the service's own variable, else one that lockbench starts. find looks for
 // the program of a service.
-func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (target.Targets, error) {
-	names, err := o.driverNames()
+func decideTargets(o *options, env environ, find func(*servers.Service) (string, error)) (t target.Targets, err error) {
+	names := o.driverNames()
 	if err := o.startDrivers(names); err != nil {
-		return target.Targets{}, err
+		return t, err
 	}
-	if err != nil || slices.ContainsFunc(names, unknownDriver) {
-		return target.Targets{Why: "there is no such driver"}, nil // which experimentOn says better
-	}
-	wanted := target.Services(names)
-	unstarted := func(name string) bool { return drivers.IsCommand(name) && drivers.Unstarted(name) }
+	is := func(what func(string) bool) bool { return slices.ContainsFunc(names, what) }
+	wanted, all := target.Services(names), strings.Join(names, ",")
 	switch {
-	case len(wanted) > 0:
-	case slices.ContainsFunc(names, unstarted):
+	case is(func(name string) bool { _, err := drivers.Lookup(name); return err != nil }):
+		return target.Targets{Why: "there is no such driver"}, nil // which the matrix says better
+	case len(wanted) == 0 && is(drivers.IsCommand) && is(drivers.Unstarted):
 		return target.Targets{Why: "or what the adapter needs, which is not started here"}, nil
-	default:
-		who := strings.Join(names, ",")
-		return target.Targets{Why: who + " needs no server"},
-			o.refuse(append([]string{"addr"}, externalFlags...), who+" runs in-process and reads no address")
+	case len(wanted) == 0:
+		return target.Targets{Why: all + " needs no server"},
+			o.refuse(append([]string{"addr"}, externalFlags...), all+" runs in-process and reads no address")
 	}
-	t, err := o.external(env, wanted)
-	if err != nil || t.List != nil {
+	if t, err = o.external(env, wanted); err != nil || t.List != nil {
 		return t, err
 	}
 	for _, s := range wanted {
 		t.List = append(t.List, pickOwn(o.get("addr"), s, find))
 	}
-	alone := !slices.ContainsFunc(names, func(name string) bool { return !matrix.Addressed(name) })
-	if alone && len(wanted) == 1 && t.List[0].Missing != nil {
-		return target.Targets{}, t.List[0].Missing
+	if missing := t.List[0].Missing; missing != nil && len(wanted) == 1 && !is(func(name string) bool { return !matrix.Addressed(name) }) {
+		return target.Targets{}, missing
 	}
 	return t, o.refuse(externalFlags,
 		"is for a server of yours, and this run has one of our own ("+t.List[0].Kind+"): give its address by -addr")
 }
 
-// driverNames returns the drivers, each once.
-func (o *options) driverNames() (names []string, err error) {
-	list, err := parseList(o.text("driver"), parseText)
-	for _, name := range list {
-		if name, _, _ = matrix.CutTopology(name); !slices.Contains(names, name) {
+// driverNames returns the drivers without their topologies, each once.
+func (o *options) driverNames() (names []string) {
+	for name := range strings.SplitSeq(o.text("driver"), ",") {
+		if name, _, _ = matrix.CutTopology(strings.TrimSpace(name)); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	return names, err
+	return names
 }
 
 // startDrivers starts those of names that say only then what they can. A dry run starts nothing, and only what a user types may be
@@ -97,11 +80,6 @@ func (o *options) startDrivers(names []string) error {
 	return nil
 }
 
-func unknownDriver(name string) bool {
-	_, err := drivers.Lookup(name)
-	return err != nil
-}
-
 // pickOwn returns a target that lockbench starts itself.
 func pickOwn(addr *option, s *servers.Service, find func(*servers.Service) (string, error)) target.Target {
 	if addr.text == matrix.Embedded {
@@ -112,7 +90,7 @@ func pickOwn(addr *option, s *servers.Service, find func(*servers.Service) (stri
 	case err == nil:
 		return target.Target{Service: s, Kind: matrix.Private, Binary: binary}
 	case addr.text == matrix.Private:
-		return target.Target{Service: s, Kind: matrix.Private, Missing: fmt.Errorf("-addr private: %w", err)}
+		err = fmt.Errorf("-addr private: %w", err)
 	case s.Embedded != nil:
 		return target.Target{Service: s, Kind: matrix.Embedded, Why: "no " + s.Name + "-server on PATH", Fallback: true}
 	}
@@ -132,87 +110,68 @@ func (o *options) external(env environ, wanted []*servers.Service) (t target.Tar
 		}
 	default:
 		for _, s := range wanted {
-			if list := env.addrs(s); list != nil {
-				why, addrs[s] = s.Variable, list
+			if url, _ := env.lookup(s.Variable); url != "" {
+				why, addrs[s] = s.Variable, drivers.SplitAddrs(url)
 			}
 		}
 	}
 	if len(addrs) == 0 {
 		return t, nil
 	}
-	login, err := o.login(env)
-	if err == nil {
-		login.Prefix, err = o.prefix(wanted)
+	login, err := o.login(env, wanted)
+	if err != nil {
+		return t, err
 	}
 	for _, s := range wanted {
-		if err != nil {
-			return t, err
-		}
 		if len(addrs[s]) == 0 {
-			if o.find("driver") == nil { // clean, which starts none
-				return t, usageErrorf("%s names no server of %s, on which there are trials too: add %s", why, s.Name, s.Example())
-			}
-			return t, usageErrorf("%s names no server of %s, and yours and ours do not compare: "+
-				"add %s to -addr, or give -addr private, and lockbench starts all of them", why, s.Name, s.Example())
+			return t, usageErrorf("%s names no server of %s: add %s to -addr (yours and ours do not compare)", why, s.Name, s.Example())
 		}
 		one := login
 		if !s.Prefixes && !o.shares() {
 			one.Prefix = ""
 		}
-		var at target.Target
-		if at, err = target.External(s, addrs[s], one); err != nil {
-			err = usageErrorf("%s: %w", why, err)
+		at, err := target.External(s, addrs[s], one)
+		if err != nil {
+			return t, usageErrorf("%s: %w", why, err)
 		}
 		at.Why = why
 		t.List = append(t.List, at)
 	}
-	return t, err
-}
-
-// login reads what the flags say about logging in.
-func (o *options) login(env environ) (target.Login, error) {
-	password, _ := env.lookup(passwordVariable)
-	l := target.Login{
-		Password: drivers.Secret(password), PasswordFile: o.text("password-file"),
-		TLS: target.TLSFiles{
-			CA: o.text("tls-ca"), Cert: o.text("tls-cert"), ServerName: o.text("tls-server-name"),
-			SkipVerify: o.on("tls-skip-verify"),
-		},
-	}
-	switch {
-	case l.TLS.SkipVerify && (l.TLS.CA != "" || l.TLS.ServerName != ""):
-		return l, usageErrorf("-tls-skip-verify: -tls-ca and -tls-server-name say how to verify the certificate: drop the one or the others")
-	case l.PasswordFile != "":
-		l.Password = ""
-	}
-	return l, nil
-}
-
-// prefix reads what the names of a run are to begin with.
-func (o *options) prefix(wanted []*servers.Service) (string, error) {
-	opt, shared := o.get("prefix"), o.shares()
-	read := shared || slices.ContainsFunc(wanted, func(s *servers.Service) bool { return s.Prefixes })
-	switch {
-	case opt.text == "" && shared:
-		return "", o.complain(o.get("shared"),
-			"runs that are to contend find each other by a prefix: give all of them the same one, as in -prefix ours:")
-	case opt.text != "" && !keyPrefix.MatchString(opt.text):
-		return "", o.complain(opt, "must be up to 64 letters, digits and : . _ / - as app:locks: has them")
-	case opt.text != "" && !read:
-		return "", o.complain(opt, "is for the keys of Redis and etcd; a user of ZooKeeper may be kept to a chroot, "+
-			"one of a database to a database, which stand in -addr")
-	}
-	return opt.text, nil
-}
-
-// shares reports whether a run is to contend with others.
-func (o *options) shares() bool {
-	text := o.text("shared")
-	return strings.Contains(text, spec.On) || text == "true"
+	return t, nil
 }
 
 // keyPrefix leaves out what has a meaning in a cluster (braces), in patterns, or in a shell.
 var keyPrefix = regexp.MustCompile(`^[A-Za-z0-9:._/-]{1,64}$`)
+
+// login reads what the flags say about logging in, and what names have to begin with there.
+func (o *options) login(env environ, wanted []*servers.Service) (l target.Login, err error) {
+	l.PasswordFile, l.Prefix = o.text("password-file"), o.text("prefix")
+	if password, _ := env.lookup(passwordVariable); l.PasswordFile == "" {
+		l.Password = drivers.Secret(password)
+	}
+	l.TLS = target.TLSFiles{
+		CA: o.text("tls-ca"), Cert: o.text("tls-cert"), ServerName: o.text("tls-server-name"), SkipVerify: o.on("tls-skip-verify"),
+	}
+	prefix, prefixes := o.get("prefix"), func(s *servers.Service) bool { return s.Prefixes }
+	switch {
+	case l.TLS.SkipVerify && (l.TLS.CA != "" || l.TLS.ServerName != ""):
+		err = usageErrorf("-tls-skip-verify: -tls-ca and -tls-server-name say how to verify the certificate: drop the one or the others")
+	case l.Prefix == "" && o.shares():
+		err = o.complain(o.get("shared"),
+			"runs that are to contend find each other by a prefix: give all of them the same one, as in -prefix ours:")
+	case l.Prefix != "" && !keyPrefix.MatchString(l.Prefix):
+		err = o.complain(prefix, "must be up to 64 letters, digits and : . _ / - as app:locks: has them")
+	case l.Prefix != "" && !o.shares() && !slices.ContainsFunc(wanted, prefixes):
+		err = o.complain(prefix, "is for the keys of Redis and etcd; a user of ZooKeeper may be kept to a chroot, "+
+			"one of a database to a database, which stand in -addr")
+	}
+	return l, err
+}
+
+// shares reports whether a run is to contend with others.
+func (o *options) shares() bool {
+	return slices.ContainsFunc(strings.Split(o.text("shared"), ","), func(v string) bool { return v == "on" || v == "true" })
+}
 
 // refuse complains about the first of those flags that is on the command line. Variables pass: they are set once for many runs.
 func (o *options) refuse(flags []string, why string) error {
@@ -224,10 +183,12 @@ func (o *options) refuse(flags []string, why string) error {
 	return nil
 }
 
-// addrs returns the addresses of a service in its variable; nil if there are none, or it has none.
-func (e environ) addrs(s *servers.Service) []string {
-	if url, _ := e.lookup(s.Variable); s.Variable != "" && url != "" {
-		return drivers.SplitAddrs(url)
+// learnTargets adds what logs in to the targets.
+func learnTargets(s *secrets.Secrets, list []target.Target) {
+	for _, t := range list {
+		s.Add(string(t.Password))
+		for _, secret := range t.Secrets {
+			s.Add(string(secret))
+		}
 	}
-	return nil
 }

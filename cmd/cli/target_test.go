@@ -51,12 +51,9 @@ func TestDecideTarget(t *testing.T) {
 		{"-driver rueidis,test-alpha -addr ftp://u:s3cret@h", "", found, "-addr: the run has several services, and an address that does not say whose it is: " +
 			"begin each with one of redis://, rediss://, unix://, alpha://, alphas://"},
 		{"-driver rueidis -addr alpha://u:s3cret@h", "", found, "-addr: alpha:// is an address of alpha, and no -driver of this run measures that: they need redis://, rediss://, unix://"},
-		{"-driver rueidis,test-alpha -addr redis://h", "", found, "-addr names no server of alpha, and yours and ours do not compare: " +
-			"add alpha://… to -addr, or give -addr private, and lockbench starts all of them"},
-		{"-driver rueidis,test-alpha", "LOCKBENCH_ADDR=alpha://h", found, "LOCKBENCH_ADDR names no server of redis, and yours and ours do not compare: " +
-			"add redis://… to -addr, or give -addr private, and lockbench starts all of them"},
-		{"-driver rueidis,test-alpha", "REDIS_URL=redis://h", found, "REDIS_URL names no server of alpha, and yours and ours do not compare: " +
-			"add alpha://… to -addr, or give -addr private, and lockbench starts all of them"},
+		{"-driver rueidis,test-alpha -addr redis://h", "", found, "-addr names no server of alpha: add alpha://… to -addr (yours and ours do not compare)"},
+		{"-driver rueidis,test-alpha", "LOCKBENCH_ADDR=alpha://h", found, "LOCKBENCH_ADDR names no server of redis: add redis://… to -addr (yours and ours do not compare)"},
+		{"-driver rueidis,test-alpha", "REDIS_URL=redis://h", found, "REDIS_URL names no server of alpha: add alpha://… to -addr (yours and ours do not compare)"},
 		{"-driver rueidis,test-alpha -addr private", "REDIS_URL=redis://h", found, "redis: private /bin/redis-server; alpha: private /bin/alpha-server"},
 		{"-driver rueidis,memory -addr h", "", found, "external redis://h:6379 (-addr)"},
 	} {

@@ -14,7 +14,6 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
-	"github.com/lockbench/lockbench/workloads/target"
 )
 
 // workloadFile writes a workload and returns its name.
@@ -127,7 +126,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.get("hold").text = "file:" + times
-		e, err := experimentOn(o, target.Targets{})
+		e, err := experimentOfOptions(o, environment())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +134,6 @@ func TestRoundTrip(t *testing.T) {
 		if c.Hold != 1750*time.Microsecond || !strings.Contains(c.HoldDist.Path, "#") {
 			t.Errorf("%v %q", c.Hold, c.HoldDist)
 		}
-		e.Targets[""] = target.Targets{Why: "memory needs no server"}
 		roundTrip(t, e, "")
 		text := printed(t, e)
 		if err := os.WriteFile(times, []byte("9\n"), 0o600); err != nil {
