@@ -70,7 +70,7 @@ func (p *program) sides(files []string) (base, head compare.Input, err error) {
 	return compare.Split(inputs[0])
 }
 
-// side reads one file. Of the trials' distributions it keeps the quantiles that are spelt out, which is all that is compared.
+// side reads one file. Of the trials' distributions it keeps the quantiles that records spell out: no more is compared.
 func (p *program) side(name string) (compare.Input, error) {
 	c := results.Collector{Outline: true}
 	if _, err := p.collect(&c, name); err != nil {
@@ -85,11 +85,8 @@ var comparisons = kind[*compare.Comparison]{
 	exit: func(c *compare.Comparison) int {
 		return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
 	},
-	formats: []exporter[*compare.Comparison]{
-		{name: tableFormat},
-		{name: markdownFormat},
+	formats: []output[*compare.Comparison]{
 		{name: "csv", write: export.ComparisonCSV},
-		{name: htmlFormat},
 		{name: "json", write: export.ComparisonJSON},
 		{name: "junit", write: export.JUnitComparison},
 	},

@@ -145,7 +145,7 @@ func TestVariablesAreNamed(t *testing.T) {
 		{compare2, "LOCKBENCH_FAIL_ON", "locks/s"},
 		{compare2, "LOCKBENCH_FORCE", "maybe"},
 		{compare2, "LOCKBENCH_FORMAT", "xml"}, {compare2, "LOCKBENCH_FORMAT", "csv=" + dir}, {compare2, "LOCKBENCH_FORMAT", "csv=" + dir + "/none/x.csv"},
-		{history1, "LOCKBENCH_FORMAT", "html="},
+		{history1, "LOCKBENCH_FORMAT", "htm"},
 		{report1, "LOCKBENCH_FORMAT", "hgrm"},
 		{run1, "LOCKBENCH_VS", "-wiat queue"}, {run1, "LOCKBENCH_VS", "'"}, {run1, "LOCKBENCH_VS", "-driver nothing"}, {run1, "LOCKBENCH_VS", "-trials 3"},
 		{run1, "LOCKBENCH_VS", "-clients 1,2"}, {run1, "LOCKBENCH_VS", "-clients 0"}, {run1, "LOCKBENCH_VS", "x"}, {run1, "LOCKBENCH_VS", "-workload none.yaml"},

@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,110 +21,97 @@ import (
 
 // kind is a kind of result, such as a comparison: how it is written, and what it means for the exit code.
 type kind[T any] struct {
-	formats  []exporter[T]              // in the order of the help; the first is the table
-	document func(v T) *report.Document // for the formats without a write of their own
-	exit     func(v T) int              // nil: 0 whatever it is
+	document func(v T) *report.Document
+	formats  []output[T]   // besides those that draw the document
+	exit     func(v T) int // nil: 0 whatever it is
 }
 
-// documents returns the kind of a result that is written as a document alone: as a table, as Markdown, and as a page.
-func documents[T any](document func(T) *report.Document) kind[T] {
-	return kind[T]{document: document, formats: []exporter[T]{{name: tableFormat}, {name: markdownFormat}, {name: htmlFormat}}}
-}
-
-// exporter is a format.
-type exporter[T any] struct {
-	name string
-
-	// write writes v; nil for a format that draws the document.
-	write func(w io.Writer, v T) error
-
-	// dir writes several files into a directory, in place of write.
-	dir func(create files.Create, v T) error
-}
-
-// output is one format of -format and where it goes.
+// output is a format, and where it goes.
 type output[T any] struct {
-	exporter[T]
-	file string // or directory; empty: standard output
-	from string // the flag or the variable that asks for it; empty: nobody has
+	name  string
+	write func(w io.Writer, v T) error
+	dir   func(create create, v T) error // makes several files in a directory, in place of write
+	file  string                         // or directory; empty: standard output
+}
+
+// create makes a file of what write writes.
+type create = func(name string, write func(io.Writer) error) error
+
+// tableFormat goes to standard output unless -format names another that does.
+const tableFormat = "table"
+
+// all returns the formats in the order of the help.
+func (k kind[T]) all(table draw.Options) []output[T] {
+	return append([]output[T]{
+		{name: tableFormat, write: func(w io.Writer, v T) error { return draw.Terminal(w, k.document(v), table) }},
+		{name: "markdown", write: func(w io.Writer, v T) error { return draw.Markdown(w, k.document(v)) }},
+		{name: "html", write: func(w io.Writer, v T) error { return draw.Page(w, k.document(v)) }},
+	}, k.formats...)
+}
+
+func (k kind[T]) names() (names []string) {
+	for _, f := range k.all(draw.Options{}) {
+		names = append(names, f.name)
+	}
+	return names
 }
 
 // printer writes what a command has found as its options say.
 type printer[T any] struct {
 	*program
 	kind[T]
-	outputs []output[T]
+	outputs []output[T] // the first goes to standard output
 	table   draw.Options
 }
 
-// Formats that draw a document.
-const (
-	tableFormat    = "table" // goes to standard output unless -format names another that does
-	markdownFormat = "markdown"
-	htmlFormat     = "html"
-)
-
-// printer reads the options that say how results of the kind are written. Inputs are the files that the command reads, which no
-// format may replace.
+// printer reads the options that say how results of the kind are written, and tries whether the files can be made: nothing
+// is measured yet. Inputs are the files that the command reads, which no format may replace.
 func (k kind[T]) printer(p *program, o *options, inputs ...string) (out printer[T], err error) {
-	out = printer[T]{program: p, kind: k, table: p.drawOptions(o)}
-	out.outputs, err = k.parse(o.get("format"), inputs)
-	return out, err
-}
-
-// end writes v and returns the exit code as an error; nil for 0.
-func (out printer[T]) end(v T) error {
-	out.write(v)
-	return out.code(v)
-}
-
-// code returns the exit code that v stands for as an error; nil for 0.
-func (out printer[T]) code(v T) error {
-	if out.exit != nil {
-		if code := out.exit(v); code != exitOK {
-			return exitCode(code)
-		}
-	}
-	return nil
-}
-
-// write writes v in all formats, standard output first. An error is printed with the name of its
-// file, and the other formats are written all the same.
-func (out printer[T]) write(v T) {
-	out.draining.Store(false) // what was measured is kept, and a pipe may have no reader
-	for _, f := range out.outputs {
-		write := out.secrets.Hiding(func(w io.Writer) error { return out.writeAs(w, f.exporter, v) })
-		var err error
-		switch {
-		case f.file == "":
-			err = write(out.stdout.W) // with colours of its own
-		case f.dir != nil:
-			err = files.Into(f.file, func(create files.Create) error { return f.dir(out.hidden(create), v) })
-		default:
-			err = files.Replace(f.file, write)
-		}
+	opt, table := o.get("format"), p.drawOptions(o)
+	for part := range strings.SplitSeq(cmp.Or(opt.text, tableFormat), ",") {
+		f, err := k.parse(part, table, out.outputs, inputs)
 		if err != nil {
-			out.lose("%s %s: %s", cmp.Or(f.from, "-format"), f.name, err)
+			return out, o.complain(opt, "%w", err)
 		}
+		check := files.Check
+		if f.dir != nil {
+			check = files.CheckDir
+		}
+		if err := check(opt.flagOrVariable(), f.file); f.file != "" && err != nil {
+			return out, err
+		}
+		out.outputs = append(out.outputs, f)
 	}
+	if !slices.ContainsFunc(out.outputs, func(f output[T]) bool { return f.file == "" }) {
+		out.outputs = append(out.outputs, k.all(table)[0])
+	}
+	slices.SortFunc(out.outputs, func(a, b output[T]) int { return cmp.Compare(a.file, b.file) })
+	return printer[T]{p, k, out.outputs, table}, nil
 }
 
-// hidden returns what creates files without secrets.
-func (p *program) hidden(create files.Create) files.Create {
-	return func(path string, write func(io.Writer) error) error { return create(path, p.secrets.Hiding(write)) }
-}
-
-// writeAs writes v in one format.
-func (out printer[T]) writeAs(w io.Writer, f exporter[T], v T) error {
-	switch {
-	case f.write != nil:
-		return f.write(w, v)
-	case f.name == markdownFormat:
-		return draw.Markdown(w, out.document(v))
-	case f.name == htmlFormat:
-		return draw.Page(w, out.document(v))
+// parse reads a part of -format: a name, with a file or without. Before are the outputs that it has named already.
+func (k kind[T]) parse(part string, table draw.Options, before []output[T], inputs []string) (f output[T], err error) {
+	name, file, _ := strings.Cut(strings.TrimSpace(part), "=")
+	i := slices.Index(k.names(), name)
+	if i < 0 {
+		hint := suggest.DidYouMean("", name, k.names())
+		return f, fmt.Errorf("unknown format %q%s; there are %s", name, hint, strings.Join(k.names(), ", "))
 	}
-	return draw.Terminal(w, out.document(v), out.table)
+	f = k.all(table)[i]
+	if file != "-" {
+		f.file = file
+	}
+	same := func(other output[T]) bool { return f.file == "" && other.file == "" || files.Same(f.file, other.file) }
+	switch clash := slices.IndexFunc(before, same); {
+	case f.dir != nil && f.file == "":
+		err = fmt.Errorf("%s makes several files: name a directory, as in %[1]s=DIR", name)
+	case clash >= 0:
+		err = fmt.Errorf("%s and %s both go to %s: name another file for one of them, as in %[2]s=FILE",
+			before[clash].name, name, cmp.Or(f.file, "standard output"))
+	case slices.ContainsFunc(inputs, func(in string) bool { return files.Same(in, f.file) }):
+		err = fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
+	}
+	return f, err
 }
 
 // drawOptions fits tables to COLUMNS, else to the terminal.
@@ -136,65 +125,54 @@ func (p *program) drawOptions(o *options) draw.Options {
 		width = n
 	}
 	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
-	return draw.Options{
-		Width: min(max(width, 40), 1000), Color: tty && noColor == "", Verbose: o.find("verbose") != nil && o.on("verbose"),
-	}
+	return draw.Options{Width: min(max(width, 40), 1000), Color: tty && noColor == "", Verbose: o.on("verbose")}
 }
 
-func (k kind[T]) names() (names []string) {
-	for _, f := range k.formats {
-		names = append(names, f.name)
-	}
-	return names
+// end writes v and returns the exit code as an error; nil for 0.
+func (out printer[T]) end(v T) error {
+	out.write(v)
+	return out.code(v)
 }
 
-// first is the output that there is if -format names none.
-func (k kind[T]) first() []output[T] { return []output[T]{{exporter: k.formats[0]}} }
-
-// parse reads -format: names, each with a file or without, separated by commas. The first output is the one that goes to
-// standard output: what has no file, or else the table. Inputs are the files that are read, which none may replace.
-func (k kind[T]) parse(opt *option, inputs []string) ([]output[T], error) {
-	outputs, named := k.first(), ""
-	if opt.text == "" {
-		return outputs, nil
+// code returns the exit code that v stands for as an error; nil for 0.
+func (out printer[T]) code(v T) error {
+	if out.exit == nil || out.exit(v) == exitOK {
+		return nil
 	}
-	for part := range strings.SplitSeq(opt.text, ",") {
-		name, file, hasFile := strings.Cut(strings.TrimSpace(part), "=")
-		if file == "-" {
-			file, hasFile = "", false
-		}
-		i := slices.Index(k.names(), name)
+	return exitCode(out.exit(v))
+}
+
+// write writes v in all formats. An error is printed, and the other formats are written all the same.
+func (out printer[T]) write(v T) {
+	out.draining.Store(false) // what was measured is kept, and a pipe may have no reader
+	for _, f := range out.outputs {
 		var err error
-		switch {
-		case i < 0:
-			err = fmt.Errorf("unknown format %q%s; there are %s", name, suggest.DidYouMean("", name, k.names()), strings.Join(k.names(), ", "))
-		case hasFile && file == "":
-			err = fmt.Errorf("%s= names no file", name)
-		case k.formats[i].dir != nil && !hasFile:
-			err = fmt.Errorf("%s makes several files: name a directory, as in %s=DIR", name, name)
-		case !hasFile && named != "":
-			err = fmt.Errorf("%s and %s both go to standard output: name a file for one of them, as in %s=FILE", named, name, name)
-		case slices.ContainsFunc(outputs, func(other output[T]) bool { return files.Same(file, other.file) }):
-			err = fmt.Errorf("%s and another format both write %s", name, file)
-		case slices.ContainsFunc(inputs, func(in string) bool { return files.Same(file, in) }):
-			err = fmt.Errorf("%s is read or written by this command already, and would be replaced", file)
-		case !hasFile:
-			named, outputs[0] = name, output[T]{k.formats[i], "", opt.flagOrVariable()}
-		default:
-			outputs = append(outputs, output[T]{k.formats[i], file, opt.flagOrVariable()})
+		if f.dir != nil {
+			err = f.dir(out.into(f.file), v)
+		} else {
+			err = out.save(f.file, func(w io.Writer) error { return f.write(w, v) })
 		}
 		if err != nil {
-			return nil, usageErrorf("%s: %w", opt.written(), err)
+			out.lose("-format %s: %s", f.name, err)
 		}
 	}
-	for _, out := range outputs[1:] { // before anything is measured
-		check := files.CheckReplace
-		if out.dir != nil {
-			check = files.CheckInto
-		}
-		if err := check(out.from, out.file); err != nil {
-			return nil, err
-		}
+}
+
+// into returns what makes files in a directory.
+func (p *program) into(dir string) create {
+	return func(name string, write func(io.Writer) error) error { return p.save(filepath.Join(dir, name), write) }
+}
+
+// save makes a file of what write writes, without secrets. Without a file it goes to standard output.
+func (p *program) save(file string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
 	}
-	return outputs, nil
+	hidden := p.secrets.Hide(text.String())
+	if file == "" {
+		_, err := io.WriteString(p.stdout.W, hidden) // which may have colours
+		return err
+	}
+	return files.Write(file, []byte(hidden))
 }

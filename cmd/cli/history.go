@@ -13,7 +13,7 @@ import (
 )
 
 // histories are what history writes.
-var histories = documents(report.History)
+var histories = kind[[]*results.Cell]{document: report.History}
 
 func (p *program) historyCommand() *cobra.Command {
 	return p.command(&cobra.Command{

@@ -37,4 +37,4 @@ func (p *program) listCommand() *cobra.Command {
 }
 
 // listings are what list writes.
-var listings = documents(func(d *report.Document) *report.Document { return d })
+var listings = kind[*report.Document]{document: func(d *report.Document) *report.Document { return d }}

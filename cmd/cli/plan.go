@@ -100,10 +100,7 @@ var planFlags = func() []flagDef {
 var answers = kind[*capacity.Answer]{
 	document: report.Plan,
 	exit:     exitOfAnswer,
-	formats: []exporter[*capacity.Answer]{
-		{name: tableFormat},
-		{name: markdownFormat},
-		{name: htmlFormat},
+	formats: []output[*capacity.Answer]{
 		{name: "json", write: func(w io.Writer, a *capacity.Answer) error {
 			return export.JSON(w, a.Known()) // what is not known is 0 or absent
 		}},

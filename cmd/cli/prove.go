@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
@@ -59,9 +58,7 @@ var proofs = kind[*safety.Report]{
 	exit: func(r *safety.Report) int {
 		return map[safety.Outcome]int{safety.Lost: exitViolated, safety.Inconclusive: exitInconclusive}[r.Outcome()]
 	},
-	formats: []exporter[*safety.Report]{
-		{name: tableFormat},
-		{name: htmlFormat},
+	formats: []output[*safety.Report]{
 		{name: "json", write: export.JSON[*safety.Report]},
 		{name: "junit", write: export.JUnitProof},
 	},
@@ -95,7 +92,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 		found.Against(o.text("baseline"), r.baseline)
 	}
 	out.write(found)
-	if err := r.writeEvidence(found, p.hidden); err != nil {
+	if err := r.writeEvidence(found, p.into(r.evidence)); err != nil {
 		p.lose("-evidence: %s", err)
 	}
 	page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
@@ -176,21 +173,16 @@ func (r *proof) command(c *safety.Cell) string {
 var inFileName = strings.NewReplacer("%", "%25", "/", "%2F")
 
 // writeEvidence writes the stories.
-func (r *proof) writeEvidence(found *safety.Report, hidden func(files.Create) files.Create) error {
-	if r.evidence == "" {
-		return nil
-	}
-	return files.Into(r.evidence, func(create files.Create) (err error) {
-		create = hidden(create)
-		for _, c := range found.Cells {
-			name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
-			if err == nil && len(c.Story) > 0 {
-				err = create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
-			}
-			if err == nil && len(c.Story) > 0 && c.Verdict == safety.Fails {
-				err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })
-			}
+func (r *proof) writeEvidence(found *safety.Report, create create) (err error) {
+	for _, c := range found.Cells {
+		name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
+		if r.evidence == "" || err != nil || len(c.Story) == 0 {
+			continue
 		}
-		return err
-	})
+		err = create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
+		if err == nil && c.Verdict == safety.Fails {
+			err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })
+		}
+	}
+	return err
 }

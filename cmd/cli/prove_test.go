@@ -42,7 +42,7 @@ func TestEvidenceOfCommands(t *testing.T) {
 		c.Command = r.command(&c)
 		found.Cells = append(found.Cells, c)
 	}
-	if err := r.writeEvidence(found, new(program).hidden); err != nil {
+	if err := r.writeEvidence(found, new(program).into(r.evidence)); err != nil {
 		t.Fatal(err)
 	}
 	for name, driver := range map[string]string{

@@ -42,7 +42,7 @@ func (p *program) readProof(o *options) (*proof, error) {
 		}
 	}
 	if r.evidence != "" {
-		err = files.CheckInto(o.get("evidence").flagOrVariable(), r.evidence)
+		err = files.CheckDir(o.get("evidence").flagOrVariable(), r.evidence)
 	}
 	return r, err
 }

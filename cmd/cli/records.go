@@ -85,7 +85,7 @@ func checkOutput(opt *option) error {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return files.CheckCreate(name, path)
+		return files.Check(name, path)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
@@ -89,15 +88,12 @@ type reported struct {
 // reports are what report writes, and a run that compares nothing.
 var reports = kind[reported]{
 	document: func(v reported) *report.Document { return report.Run(v.cells, v.check) },
-	exit:     exitOfCheck, formats: []exporter[reported]{
-		{name: tableFormat},
-		{name: markdownFormat},
+	exit:     exitOfCheck, formats: []output[reported]{
 		{name: "csv", write: ofCells(export.CSV)},
 		{name: "benchfmt", write: ofCells(export.Benchfmt)},
-		{name: "hgrm", dir: func(create files.Create, v reported) error {
+		{name: "hgrm", dir: func(create create, v reported) error {
 			return export.Hgrm(v.cells, view.Names(v.cells), create)
 		}},
-		{name: htmlFormat},
 		{name: "svg", dir: writeCharts},
 		{name: "json", write: ofCheck(export.CheckJSON)},
 		{name: "junit", write: ofCheck(export.JUnitCheck)},
@@ -124,7 +120,7 @@ func exitOfCheck(v reported) int {
 }
 
 // writeCharts writes all charts that the cells have the data for.
-func writeCharts(create files.Create, v reported) error {
+func writeCharts(create create, v reported) error {
 	for _, c := range report.Pictures(v.cells) {
 		if err := create(c.Name+".svg", func(w io.Writer) error { return draw.SVG(w, &c) }); err != nil {
 			return err

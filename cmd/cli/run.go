@@ -200,7 +200,7 @@ func (p *program) readEnding(o *options, e experiment, env results.Env) (end *en
 	if end.compared, err = comparisons.printer(p, o, e.files()...); err != nil {
 		return nil, err
 	}
-	end.measured = printer[reported]{program: p, kind: reports, outputs: reports.first(), table: end.compared.table}
+	end.measured = printer[reported]{program: p, kind: reports, outputs: reports.all(end.compared.table)[:1]}
 	if opt := o.get("baseline"); opt.text != "" {
 		if err := p.readBaseline(end.comparison, opt.text, e, env); err != nil {
 			return nil, fmt.Errorf("%s: %w", opt.written(), err)

@@ -2,130 +2,62 @@
 package files
 
 import (
-	"bufio"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// Replace makes path a file of what write writes. Whoever reads it meanwhile sees the old one or the new one and never
-// a half: it is written beside and renamed. An old file keeps its mode, and a link what it points at. What is no regular
-// file, such as /dev/stderr or a named pipe, is written to as it is.
-func Replace(path string, write func(io.Writer) error) (err error) {
+// Write makes path a file with that text. Whoever reads it meanwhile sees the old file or the new one and never a half:
+// it is written beside and renamed. An old file keeps its mode, and a link its target. A device or a named pipe is
+// written to as it is. Directories that are missing are made.
+func Write(path string, text []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
 	mode := fs.FileMode(0o666) // less the umask
 	old, err := os.Stat(path)
-	switch {
-	case err == nil && !old.Mode().IsRegular():
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return Write(f, write)
-	case err == nil:
+	exists := err == nil
+	if exists && !old.Mode().IsRegular() {
+		return os.WriteFile(path, text, mode)
+	}
+	if exists {
 		mode = old.Mode().Perm()
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
 	}
-	beside := filepath.Join(filepath.Dir(path), ".lockbench-"+rand.Text())
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return &fs.PathError{Op: "create", Path: path, Err: errors.Unwrap(err)}
+	dir := filepath.Dir(path)
+	beside := filepath.Join(dir, ".lockbench-"+rand.Text())
+	if err = os.MkdirAll(dir, 0o777); err == nil {
+		err = os.WriteFile(beside, text, mode)
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(beside)
-		}
-	}()
-	if old != nil {
-		if err := f.Chmod(mode); err != nil {
-			f.Close()
-			return err
-		}
+	if err == nil && exists {
+		err = os.Chmod(beside, mode)
 	}
-	if err := Write(f, write); err != nil {
-		var where *fs.PathError
-		if errors.As(err, &where) && where.Path == beside {
-			return &fs.PathError{Op: where.Op, Path: path, Err: where.Err} // the name that the user knows
-		}
-		return err
-	}
-	return os.Rename(beside, path)
-}
-
-// Create makes path within a directory a file of what write writes, see Into.
-type Create func(path string, write func(io.Writer) error) error
-
-// Into makes a directory if need be, and calls all with what puts a file into it, as Replace does.
-func Into(dir string, all func(Create) error) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	return all(func(path string, write func(io.Writer) error) error { return Replace(filepath.Join(dir, path), write) })
-}
-
-// Write writes and reports what writing, flushing or closing f went wrong.
-func Write(f *os.File, write func(io.Writer) error) error {
-	w := bufio.NewWriter(f)
-	err := write(w)
 	if err == nil {
-		err = w.Flush()
+		err = os.Rename(beside, path)
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	if err != nil {
+		os.Remove(beside)
+		return &fs.PathError{Op: "write", Path: path, Err: errors.Unwrap(err)} // the name that the user knows
 	}
-	return err
+	return nil
 }
 
 // Same reports whether two paths lead to one regular file, which may have to be made yet.
 func Same(a, b string) bool {
-	if a == "" || b == "" {
-		return false
-	}
 	first, err1 := os.Stat(a)
 	second, err2 := os.Stat(b)
 	if err1 == nil && err2 == nil {
 		return os.SameFile(first, second) && first.Mode().IsRegular()
 	}
-	a, err1 = filepath.Abs(a)
-	b, err2 = filepath.Abs(b)
-	return err1 == nil && err2 == nil && a == b
+	absA, err1 := filepath.Abs(a)
+	absB, err2 := filepath.Abs(b)
+	return a != "" && b != "" && err1 == nil && err2 == nil && absA == absB
 }
 
-// CheckCreate tries whether a file can be made at path, which that flag or variable names.
-func CheckCreate(name, path string) error { return tryIn(filepath.Dir(path), name, path) }
-
-// tryIn makes a file in a directory and removes it.
-func tryIn(dir, name, path string) error {
-	f, err := os.CreateTemp(dir, ".lockbench-*")
-	if err != nil {
-		return fmt.Errorf("%s %s: no file can be made there: %w", name, path, errors.Unwrap(err))
-	}
-	f.Close()
-	return os.Remove(f.Name())
-}
-
-// CheckInto tells before the work begins that no files can be put into a directory, which that flag or variable names and
-// which Into may have to make.
-func CheckInto(name, path string) error {
-	dir := path
-	for dir != filepath.Dir(dir) {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	return tryIn(dir, name, path)
-}
-
-// CheckReplace tells before the work begins that a file cannot be made, which that flag or variable names.
-func CheckReplace(name, path string) error {
+// Check returns, before the work begins, why path cannot become a file. Name is the flag or the variable that has it.
+func Check(name, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -133,5 +65,24 @@ func CheckReplace(name, path string) error {
 	case err == nil && !info.Mode().IsRegular():
 		return nil
 	}
-	return CheckCreate(name, path)
+	return try(filepath.Dir(path), name, path)
+}
+
+// CheckDir returns, before the work begins, why no files can be put into a directory, which may have to be made yet.
+func CheckDir(name, path string) error {
+	dir := path
+	for _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return try(dir, name, path)
+}
+
+// try makes a file in a directory and removes it.
+func try(dir, name, path string) error {
+	f, err := os.CreateTemp(dir, ".lockbench-*")
+	if err != nil {
+		return fmt.Errorf("%s %s: no file can be made there: %w", name, path, errors.Unwrap(err))
+	}
+	f.Close()
+	return os.Remove(f.Name())
 }
