@@ -195,15 +195,6 @@ func (e *experiment) readBy(s spec.Setting) bool {
 	})
 }
 
-// namesTopology returns of each driver whether it names its topology.
-func (o *options) namesTopology() (list []bool) {
-	for name := range strings.SplitSeq(o.text("driver"), ",") {
-		_, _, named := matrix.CutTopology(name)
-		list = append(list, named)
-	}
-	return list
-}
-
 // mustBeUsed reports whether an option that nothing reads is a mistake.
 func (o *options) mustBeUsed(opt *option, decides []string) bool {
 	switch opt.from {
@@ -256,53 +247,3 @@ func (o *options) explain(err error) error {
 	}
 	return usageErrorf("%w", field)
 }
-
-// complain returns a usage error about an option that shows what was written, and where.
-func (o *options) complain(opt *option, format string, args ...any) error {
-	return usageErrorf("%s: %w", opt.written(), fmt.Errorf(format, args...))
-}
-
-// reader reads options and remembers the first that cannot be read.
-type reader struct {
-	o   *options
-	err error
-}
-
-func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
-	opt := r.o.get(name)
-	v, err := parse(opt.text)
-	if err != nil && r.err == nil {
-		r.err = r.o.complain(opt, "%w", err)
-	}
-	return v
-}
-
-// list reads an option that is a comma list, or empty.
-func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
-	if r.o.text(name) == "" {
-		return nil
-	}
-	return scalar(r, name, func(text string) ([]T, error) { return parseList(text, parse) })
-}
-
-// parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.
-func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, error) {
-	var list []T
-	for part := range strings.SplitSeq(s, ",") {
-		part = strings.TrimSpace(part)
-		if part == "" {
-			return nil, errors.New("must not have an empty part")
-		}
-		v, err := parse(part)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(list, v) {
-			return nil, fmt.Errorf("must not name %s twice", part)
-		}
-		list = append(list, v)
-	}
-	return list, nil
-}
-
-func parseText(s string) (string, error) { return s, nil }

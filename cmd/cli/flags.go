@@ -3,9 +3,13 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -155,4 +159,41 @@ func flagNames(defs []flagDef) []string {
 		names = append(names, f.name)
 	}
 	return names
+}
+
+// forPassword are names that users try for a password.
+var forPassword = []string{"password", "pass", "a"}
+
+const passwordRemedy = "set LOCKBENCH_PASSWORD, or use -password-file FILE"
+
+// flagError rewords pflag's complaints: flags are shown with one dash, the nearest known one is suggested, and no
+// value is repeated where it might be a password.
+func flagError(err error, defs []flagDef) error {
+	switch err := err.(type) {
+	case *pflag.NotExistError:
+		name := err.GetSpecifiedName()
+		if slices.Contains(forPassword, name) {
+			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: %s",
+				name, passwordRemedy)
+		}
+		return usageErrorf("unknown flag -%s%s", name, cmp.Or(suggest.DidYouMean("-", name, flagNames(defs)), meant(name, nil)))
+	case *pflag.ValueRequiredError:
+		return usageErrorf("-%s needs a value (%s)", err.GetSpecifiedName(), err.GetFlag().Value.Type())
+	case *pflag.InvalidValueError:
+		return usageErrorf("-%s %w", err.GetFlag().Name, err.Unwrap())
+	case *pflag.InvalidSyntaxError:
+		return usageErrorf("%.20q is no flag", err.GetSpecifiedFlag())
+	}
+	return usageErrorf("%w", err)
+}
+
+// meant says in brackets what a name was probably meant to be: a value of another flag, or one of names.
+func meant(text string, names []string) string {
+	text = strings.ToLower(text)
+	for _, s := range spec.Settings {
+		if text != s.Zero && !slices.Contains(names, text) && slices.Contains(s.Choices, text) {
+			return " (did you mean -" + s.Name + " " + text + "?)"
+		}
+	}
+	return suggest.DidYouMean("", text, names)
 }

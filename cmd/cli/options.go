@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 )
 
@@ -200,39 +199,66 @@ func (o *options) find(name string) *option {
 func (o *options) text(name string) string { return o.get(name).text }
 func (o *options) on(name string) bool     { return o.get(name).text == "true" }
 
-// forPassword are names that users try for a password.
-var forPassword = []string{"password", "pass", "a"}
-
-const passwordRemedy = "set LOCKBENCH_PASSWORD, or use -password-file FILE"
-
-// flagError rewords pflag's complaints: flags are shown with one dash, the nearest known one is suggested, and no
-// value is repeated where it might be a password.
-func flagError(err error, defs []flagDef) error {
-	switch err := err.(type) {
-	case *pflag.NotExistError:
-		name := err.GetSpecifiedName()
-		if slices.Contains(forPassword, name) {
-			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: %s",
-				name, passwordRemedy)
-		}
-		return usageErrorf("unknown flag -%s%s", name, cmp.Or(suggest.DidYouMean("-", name, flagNames(defs)), meant(name, nil)))
-	case *pflag.ValueRequiredError:
-		return usageErrorf("-%s needs a value (%s)", err.GetSpecifiedName(), err.GetFlag().Value.Type())
-	case *pflag.InvalidValueError:
-		return usageErrorf("-%s %w", err.GetFlag().Name, err.Unwrap())
-	case *pflag.InvalidSyntaxError:
-		return usageErrorf("%.20q is no flag", err.GetSpecifiedFlag())
-	}
-	return usageErrorf("%w", err)
+// complain returns a usage error about an option that shows what was written, and where.
+func (o *options) complain(opt *option, format string, args ...any) error {
+	return usageErrorf("%s: %w", opt.written(), fmt.Errorf(format, args...))
 }
 
-// meant says in brackets what a name was probably meant to be: a value of another flag, or one of names.
-func meant(text string, names []string) string {
-	text = strings.ToLower(text)
-	for _, s := range spec.Settings {
-		if text != s.Zero && !slices.Contains(names, text) && slices.Contains(s.Choices, text) {
-			return " (did you mean -" + s.Name + " " + text + "?)"
-		}
+// reader reads options and remembers the first that cannot be read.
+type reader struct {
+	o   *options
+	err error
+}
+
+func scalar[T any](r *reader, name string, parse func(string) (T, error)) T {
+	opt := r.o.get(name)
+	v, err := parse(opt.text)
+	if err != nil && r.err == nil {
+		r.err = r.o.complain(opt, "%w", err)
 	}
-	return suggest.DidYouMean("", text, names)
+	return v
+}
+
+// list reads an option that is a comma list, or empty.
+func list[T comparable](r *reader, name string, parse func(string) (T, error)) []T {
+	if r.o.text(name) == "" {
+		return nil
+	}
+	return scalar(r, name, func(text string) ([]T, error) { return parseList(text, parse) })
+}
+
+// parseList reads a comma list. An empty part or one that is given twice is more likely a slip than a wish.
+func parseList[T comparable](s string, parse func(string) (T, error)) ([]T, error) {
+	var list []T
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			return nil, errors.New("must not have an empty part")
+		}
+		v, err := parse(part)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(list, v) {
+			return nil, fmt.Errorf("must not name %s twice", part)
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func parseText(s string) (string, error) { return s, nil }
+
+// within returns a parser that has bounds; nothing is 0.
+func within[T int | time.Duration](parse func(string) (T, error), least, most T, must string) func(string) (T, error) {
+	return func(text string) (T, error) {
+		if text == "" {
+			return 0, nil
+		}
+		v, err := parse(text)
+		if err == nil && (v < least || v > most) {
+			err = errors.New(must)
+		}
+		return v, err
+	}
 }

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -67,20 +66,6 @@ func proofOf(o *options) (*proof, error) {
 		return r.asked.Hazards != nil && !slices.Contains(r.asked.Hazards, string(h.Name))
 	})
 	return r, r.readLocks(o)
-}
-
-// within returns a parser that has bounds; nothing is 0.
-func within[T int | time.Duration](parse func(string) (T, error), least, most T, must string) func(string) (T, error) {
-	return func(text string) (T, error) {
-		if text == "" {
-			return 0, nil
-		}
-		v, err := parse(text)
-		if err == nil && (v < least || v > most) {
-			err = errors.New(must)
-		}
-		return v, err
-	}
 }
 
 // hazardName returns the name of a hazard that is given by its name or its number.

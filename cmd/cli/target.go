@@ -62,6 +62,15 @@ func (o *options) driverNames() (names []string) {
 	return names
 }
 
+// namesTopology returns of each driver whether it names its topology.
+func (o *options) namesTopology() (list []bool) {
+	for name := range strings.SplitSeq(o.text("driver"), ",") {
+		_, _, named := matrix.CutTopology(name)
+		list = append(list, named)
+	}
+	return list
+}
+
 // startDrivers starts those of names that say only then what they can. A dry run starts nothing, and only what a user types may be
 // a command.
 func (o *options) startDrivers(names []string) error {
