@@ -1,9 +1,8 @@
 package servers
 
-// The certificate of one server, or of one group of servers that must trust each other.
+// The certificate of the servers of this process, which trust each other.
 
 import (
-	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,7 +13,6 @@ import (
 	"errors"
 	"math/big"
 	"net"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -26,17 +24,25 @@ const (
 	keyFile  = "key.pem"
 )
 
-// authority is a certificate for this machine's loopback names that vouches for itself. The zero value is a new one.
-type authority struct {
-	making    sync.Once
-	roots     *x509.CertPool
-	cert, key []byte // PEM
-	err       error
+// certify writes the files of a TLS server. It returns what a client needs.
+func (s *Server) certify() (*tls.Config, error) {
+	pair, err := certificate()
+	if err != nil {
+		return nil, err
+	}
+	s.ca = s.dir.file(caFile)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(pair.cert))
+	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12},
+		errors.Join(s.write(caFile, pair.cert), s.write(certFile, pair.cert), s.write(keyFile, pair.key))
 }
 
-// make makes a certificate that is valid from some time ago, because tests set servers' clocks back, and for longer than
-// any run.
-func (a *authority) make() {
+// pair is a certificate for this machine's loopback names, which vouches for itself, and its key, as PEM.
+type pair struct{ cert, key string }
+
+// certificate returns the certificate of this process. It is valid from some time ago, because tests set servers' clocks
+// back, and for longer than any run.
+var certificate = sync.OnceValues(func() (p pair, err error) {
 	cert := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "lockbench private server"},
 		NotBefore: time.Now().AddDate(0, 0, -1), NotAfter: time.Now().AddDate(1, 0, 0),
@@ -46,26 +52,11 @@ func (a *authority) make() {
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		a.err = err
-		return
+		return p, err
 	}
 	der, noCert := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
 	keyDER, noKey := x509.MarshalPKCS8PrivateKey(key)
-	a.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	a.key = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-	a.roots, a.err = x509.NewCertPool(), errors.Join(noCert, noKey)
-	a.roots.AppendCertsFromPEM(a.cert)
-}
-
-// certify writes the files that a server needs into a directory below its own: with a certificate of its own, or that of
-// a group. It returns what a client needs.
-func (s *Server) certify(group *authority, below string) (*tls.Config, error) {
-	a := cmp.Or(group, new(authority))
-	if a.making.Do(a.make); a.err != nil {
-		return nil, a.err
-	}
-	s.ca = s.dir.file(filepath.Join(below, caFile))
-	err := errors.Join(s.write(filepath.Join(below, caFile), string(a.cert)),
-		s.write(filepath.Join(below, certFile), string(a.cert)), s.write(filepath.Join(below, keyFile), string(a.key)))
-	return &tls.Config{RootCAs: a.roots, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}, err
-}
+	p.cert = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	p.key = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
+	return p, errors.Join(noCert, noKey)
+})

@@ -42,7 +42,6 @@ func StartEtcd(ctx context.Context, n int, o Options) (_ *Group[*Server], err er
 	if o.root, fsync, err = etcdPlace(ctx, o.Binary, n, o.Durability); err != nil {
 		return nil, fmt.Errorf("etcd: start: %w", err)
 	}
-	o.ca = new(authority)
 	e := &Group[*Server]{}
 	return e, e.start(ctx, n, n, func(ctx context.Context, i int) (*Server, error) {
 		return start(ctx, &etcdProgram, o, func(_ context.Context, s *Server, o Options) error {
@@ -81,7 +80,7 @@ func setUpEtcd(s *Server, o Options, peers []*port, i int, fsync bool) error {
 	transport := &http.Transport{DisableKeepAlives: true}
 	if o.TLS {
 		s.url = "https://" + port.addr()
-		if transport.TLSClientConfig, err = s.certify(o.ca, ""); err != nil {
+		if transport.TLSClientConfig, err = s.certify(); err != nil {
 			return err
 		}
 	}

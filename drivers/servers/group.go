@@ -62,7 +62,7 @@ func (g *Group[S]) URLs() (urls []string) {
 	return urls
 }
 
-// CAFile returns the PEM file of the private CA that signed all their certificates; "" without TLS.
+// CAFile returns the PEM file with the certificate of all of them; "" without TLS.
 func (g *Group[S]) CAFile() string { return g.Nodes[0].base().CAFile() }
 
 // PIDs returns the numbers of all their processes; see Server.

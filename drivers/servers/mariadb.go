@@ -51,7 +51,7 @@ func setUpMySQL(ctx context.Context, s *Server, o Options) (err error) {
 	}
 	if o.TLS {
 		u.RawQuery = "tls=true"
-		if _, err := s.certify(nil, ""); err != nil {
+		if _, err := s.certify(); err != nil {
 			return err
 		}
 	}

@@ -61,7 +61,7 @@ func setUpPostgres(ctx context.Context, s *Server, o Options) error {
 	}
 	if o.TLS {
 		s.url += "?sslmode=verify-full"
-		if _, err := s.certify(nil, postgresData); err != nil { // where the server looks for them
+		if _, err := s.certify(); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func postgresSettings(o Options, data string, port int) (args []string) {
 		settings["listen_addresses"], settings["port"] = "127.0.0.1", strconv.Itoa(port)
 	}
 	if o.TLS {
-		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", certFile, keyFile
+		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", filepath.Join(filepath.Dir(data), certFile), filepath.Join(filepath.Dir(data), keyFile)
 	}
 	if o.Durability == Strict {
 		settings["fsync"], settings["full_page_writes"] = "on", "on"

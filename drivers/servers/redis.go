@@ -73,7 +73,7 @@ func (r *Redis) setUp(_ context.Context, s *Server, o Options) (err error) {
 		o = o.with("cluster-port " + strconv.Itoa(r.bus.number))
 	}
 	if o.TLS {
-		if r.login.TLSConfig, err = s.certify(o.ca, ""); err != nil {
+		if r.login.TLSConfig, err = s.certify(); err != nil {
 			return err
 		}
 		s.url = "rediss://" + r.login.Addr

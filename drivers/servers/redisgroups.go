@@ -3,7 +3,6 @@ package servers
 // Groups of private Redis servers: independent ones, a primary with replicas, sentinels, and a cluster.
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +32,6 @@ func (o Options) with(lines ...string) Options {
 // unless o has that one.
 func (o Options) linked(setting, value string) Options {
 	o.TCP = true
-	o.ca = cmp.Or(o.ca, new(authority))
 	if o.TLS {
 		o = o.with("tls-replication yes")
 	}
@@ -54,7 +52,6 @@ func (o Options) each(ctx context.Context, _ int) (*Redis, error) { return Start
 
 // StartNodes starts n independent servers at once, as Redlock needs them. If one fails, none is left.
 func StartNodes(ctx context.Context, n int, o Options) (*Group[*Redis], error) {
-	o.ca = new(authority)
 	nodes := &Group[*Redis]{}
 	return nodes, nodes.start(ctx, n, 0, o.each)
 }
@@ -146,7 +143,6 @@ type Sentinel struct {
 // credentials in the options, the sentinels require the same ones. They leave the replicas on links for a minute, and
 // then make them follow the primary itself.
 func StartSentinel(ctx context.Context, replicas, sentinels int, o Options) (*Sentinel, error) {
-	o.ca = new(authority)
 	data, err := StartReplicated(ctx, replicas, o)
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func (s *Server) Network() string {
 	return "unix"
 }
 
-// CAFile returns the PEM file of the private CA that signed the server's certificate; "" without TLS.
+// CAFile returns the PEM file that vouches for the server's certificate; "" without TLS.
 func (s *Server) CAFile() string { return s.ca }
 
 // Persistence returns what is on disk when a change is answered; "" of a server that tells it itself.

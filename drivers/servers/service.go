@@ -86,11 +86,10 @@ type Options struct {
 	Proxied bool
 
 	// What the functions that start groups tell each member.
-	root    string     // the directory for its private one; "": the temp dir
-	lines   []string   // of Redis's configuration
-	args    []string   // of Redis, after its configuration file
-	cluster bool       // a node of a Redis Cluster, with a second port for the other nodes
-	ca      *authority // that the group shares; nil: one of its own
+	root    string   // the directory for its private one; "": the temp dir
+	lines   []string // of Redis's configuration
+	args    []string // of Redis, after its configuration file
+	cluster bool     // a node of a Redis Cluster, with a second port for the other nodes
 }
 
 // Running is a started server or group.
