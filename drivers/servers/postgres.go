@@ -3,8 +3,11 @@ package servers
 // A private PostgreSQL server.
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -12,7 +15,10 @@ import (
 	"syscall"
 )
 
-var postgresProgram = program{server: "postgres", unprivileged: true} // see findPostgres
+const (
+	postgresUser   = "postgres"
+	postgresSocket = ".s.PGSQL." // and a port
+)
 
 // Postgres is a private server. Its methods are safe for concurrent use, and those that ask it something are for one that
 // listens on a port.
@@ -37,36 +43,98 @@ func StartPostgres(ctx context.Context, o Options) (_ *Postgres, err error) {
 	return p, err
 }
 
-// setUpPostgres prepares a server: address, certificates, database cluster.
+var postgresProgram = program{server: "postgres", unprivileged: true} // see findPostgres
+
+// setUpPostgres prepares a server: address, certificates, database cluster. Its socket is in the data directory, which
+// nobody else can enter.
 func setUpPostgres(ctx context.Context, s *Server, o Options) error {
-	data := s.dir.file(postgresData)
-	s.quit, s.tidy = syscall.SIGQUIT, func() error { return tidyPostgres(data) }
-	// Relaxed leaves synchronous_commit on: a commit does the same work without the disk, and survives the server's processes.
-	s.persistence = o.Durability.or("fsync off")
-	number := 0
+	data, port := s.dir.file("db"), "5432"
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
 	// All but the first are for clients whose environment has others.
-	address.RawQuery = url.Values{"host": {data}, "port": {"5432"}, "sslmode": {"disable"}, "channel_binding": {"disable"}}.Encode()
+	address.RawQuery = url.Values{"host": {data}, "port": {port}, "sslmode": {"disable"}, "channel_binding": {"disable"}}.Encode()
+	settings := map[string]string{
+		"max_connections": strconv.Itoa(cmp.Or(o.Conns, 600) + 10), // some are reserved for superusers, some are not sessions
+		"shared_buffers":  "32MB",
+		"jit":             "off", // it only slows short statements down
+		"wal_level":       "minimal", "max_wal_senders": "0",
+		"log_min_messages":        "error", // releasing a lock that is not held causes a warning, and each would be a line
+		"unix_socket_directories": data, "unix_socket_permissions": "0700", "listen_addresses": "",
+		// Memory shared by System V or POSIX means survives a killed server; see postgresReady.
+		"shared_memory_type": "mmap", "dynamic_shared_memory_type": "mmap",
+		// A commit that is Relaxed does the same work without the disk, and survives the server's processes.
+		"synchronous_commit": "on", "fsync": "off", "full_page_writes": "off",
+	}
+	if o.Durability == Strict {
+		settings["fsync"], settings["full_page_writes"] = "on", "on"
+	}
 	if o.TCP || o.TLS {
-		port, err := s.reserve()
+		reserved, err := s.reserve()
 		if err != nil {
 			return err
 		}
-		number = port.number
-		address.Host, address.RawQuery = port.addr(), ""
+		port, settings["listen_addresses"] = strconv.Itoa(reserved.number), "127.0.0.1"
+		address.Host, address.RawQuery = reserved.addr(), ""
 	}
-	s.url = address.String()
-	if err := s.makeCluster(ctx, filepath.Join(filepath.Dir(o.Binary), "initdb"), o.Password); err != nil {
-		return err
-	}
+	settings["port"] = port // also in the socket's name
 	if o.TLS {
-		s.url += "?sslmode=verify-full"
+		address.RawQuery = "sslmode=verify-full"
 		if _, err := s.certify(); err != nil {
 			return err
 		}
+		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", s.dir.file(certFile), s.dir.file(keyFile)
 	}
-	s.argv = append([]string{o.Binary, "-D", data}, postgresSettings(o, data, number)...)
-	s.ready = func(_ context.Context, pid int) error { return postgresReady(data, pid) }
+	s.url, s.persistence = address.String(), o.Durability.or("fsync off")
+	s.argv = []string{o.Binary, "-D", data}
+	for name, value := range settings {
+		s.argv = append(s.argv, "-c", name+"="+value)
+	}
+	s.quit = syscall.SIGQUIT
+	lock := filepath.Join(data, "postmaster.pid")
+	s.stale = []string{lock, filepath.Join(data, postgresSocket+port+".lock")}
+	s.ready = func(context.Context, int) error { return postgresReady(lock) }
+	return s.makeCluster(ctx, data, filepath.Join(filepath.Dir(o.Binary), "initdb"), o.Password)
+}
+
+// makeCluster makes and fills the data directory. It belongs to the account that the server runs as.
+func (s *Server) makeCluster(ctx context.Context, data, initdb, password string) error {
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return err
+	}
+	if err := s.account.own(data); err != nil {
+		return err
+	}
+	// C sorts by bytes on every system. Small files of the write-ahead log are made faster.
+	argv := []string{
+		initdb, "-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1",
+	}
+	if password == "" {
+		return s.prepare(ctx, data, append(argv, "--auth=trust")...)
+	}
+	file := s.dir.file("password") // not on the command line, which everyone can see
+	if err := s.write("password", password+"\n"); err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	return s.prepare(ctx, data, append(argv, "--auth=scram-sha-256", "--pwfile="+file)...)
+}
+
+// postgresReady checks like pg_ctl: the server writes its state to its lock file, which has the lines process, directory,
+// start, port, socket, address, shared memory (key and number), and state. The shared memory is tiny: by it a server knows
+// whether processes of its predecessor are alive. Here it need not outlive them.
+func postgresReady(lock string) error {
+	text, err := os.ReadFile(lock)
+	if err != nil {
+		return err
+	}
+	var lines [8]string
+	copy(lines[:], strings.Split(string(text), "\n"))
+	if !strings.HasPrefix(lines[7], "ready") {
+		return fmt.Errorf("it is %q", strings.TrimSpace(lines[7]))
+	}
+	var key, segment int
+	if _, err := fmt.Sscan(lines[6], &key, &segment); err == nil {
+		freeUnused(segment)
+	}
 	return nil
 }
 

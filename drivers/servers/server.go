@@ -19,7 +19,8 @@ const (
 	// startTimeout bounds a start, even if the context has no deadline. Redis is ready in about 10 ms; with twenty busy
 	// processes on two processors, PostgreSQL may take over a minute. If the program exits, the start fails at once.
 	startTimeout = 2 * time.Minute
-	// stopTimeout is the time for a server to end its own child processes. PostgreSQL needs 10 ms.
+	// stopTimeout is the time for a server to end its own child processes, and for those to see that it was killed.
+	// PostgreSQL needs 10 ms.
 	stopTimeout = 5 * time.Second
 	// The pause between two readiness checks grows from the first to the second of these.
 	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
@@ -40,11 +41,11 @@ type Server struct {
 	persistence string
 
 	// Most servers need none of these.
-	ca      string       // a file; "" without TLS
-	env     []string     // further variables of its environment
-	account *account     // the user that it runs as; nil: this process's own
-	quit    os.Signal    // ends the program and its child processes; nil: SIGKILL does
-	tidy    func() error // waits for the child processes of a killed program and removes what would prevent a restart
+	ca      string    // a file; "" without TLS
+	env     []string  // further variables of its environment
+	account *account  // the user that it runs as; nil: this process's own
+	quit    os.Signal // ends the program and its child processes; nil: SIGKILL does
+	stale   []string  // files of a killed program, which make the next one take unrelated processes for its
 
 	// ready makes one attempt to talk to the process with that number, and returns nil once it serves.
 	ready func(ctx context.Context, pid int) error
@@ -202,16 +203,15 @@ func (s *Server) launch() (*spawn.Process, error) {
 		return nil, errClosed
 	case s.run != nil && !s.run.Gone():
 		return nil, errors.New("it is running already")
-	case s.tidy != nil:
-		if err := s.tidy(); err != nil {
-			return nil, err
-		}
 	}
 	cmd, log, err := s.command(s.dir.path, s.argv)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
+	for _, file := range s.stale {
+		_ = os.Remove(file)
+	}
 	r, err := spawn.Start(cmd)
 	if err == nil {
 		s.run = r
@@ -221,7 +221,7 @@ func (s *Server) launch() (*spawn.Process, error) {
 
 // command returns a command of the server's account that logs to the server's log, which is closed after its start.
 func (s *Server) command(dir string, argv []string) (*exec.Cmd, *os.File, error) {
-	log, err := os.OpenFile(s.dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := s.openLog()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,6 +230,21 @@ func (s *Server) command(dir string, argv []string) (*exec.Cmd, *os.File, error)
 	cmd.ExtraFiles = []*os.File{s.dir.lock} // the directory stays as long as the program runs
 	cmd.Env = append(spawn.Environ(), s.env...)
 	return cmd, log, nil
+}
+
+// openLog opens the server's log once all processes have ended that inherited it from the program before.
+func (s *Server) openLog() (*os.File, error) {
+	log, err := os.OpenFile(s.dir.file(logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	err = poll(ctx, "what it has started lives on", func(context.Context) error { return tryLock(log) })
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
 }
 
 // prepare runs a program that makes the first files of a server, in a directory, and logs to the server's log. When ctx
@@ -283,13 +298,20 @@ func (s *Server) Signal(sig os.Signal) error {
 	return s.failed("signal", os.ErrProcessDone)
 }
 
-// Kill ends the server with SIGKILL and returns when it is gone. It keeps its address and its files for Restart.
-func (s *Server) Kill() (err error) {
-	if r := s.current(); r != nil {
-		err = r.Kill()
+// Kill ends the server with SIGKILL and returns when it and what it has started are gone. It keeps its address and its
+// files for Restart.
+func (s *Server) Kill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == nil {
+		return nil
 	}
-	if err == nil && s.tidy != nil {
-		err = s.tidy()
+	err := s.run.Kill()
+	if err == nil {
+		var log *os.File
+		if log, err = s.openLog(); err == nil {
+			err = log.Close()
+		}
 	}
 	return s.failed("kill", err)
 }

@@ -1,6 +1,7 @@
 package servers
 
-// What only Linux has: descendants, file systems in memory at a known place, and ports that stay reserved.
+// What only Linux has: descendants, file systems in memory at a known place, shared memory that ends with its users, and
+// ports that stay reserved.
 
 import (
 	"errors"
@@ -39,6 +40,9 @@ func inMemory(dir string) bool {
 	var fs unix.Statfs_t
 	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
 }
+
+// freeUnused frees System V shared memory when the last process that uses it ends.
+func freeUnused(segment int) { _, _ = unix.SysvShmCtl(segment, unix.IPC_RMID, nil) }
 
 // reservePort binds a socket to a port and never listens. The kernel then gives the port to no process that asks for any
 // free one (nor, as a local port, to a client that connects), but a server that asks for it by number gets it, because

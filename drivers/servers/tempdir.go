@@ -122,7 +122,7 @@ func sweepDir(path string) {
 	if d.lock, err = os.Open(d.file(lockFile)); err != nil {
 		return
 	}
-	if tryLock(d.lock) != nil || tidyPostgres(d.file(postgresData)) != nil {
+	if tryLock(d.lock) != nil {
 		d.lock.Close()
 		return
 	}
