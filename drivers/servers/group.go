@@ -12,42 +12,42 @@ import (
 )
 
 // Group is several private servers that belong together, or one that might have been several.
-type Group[S interface{ base() *Server }] struct {
+type Group[S member] struct {
 	Nodes []S
 
 	ports []*port // that the servers know of each other before the first one starts
 }
 
-// start starts n servers at once, after it has reserved so many ports for all of them. If one does not start, none stays.
+type member interface {
+	comparable
+	base() *Server
+}
+
+// start adds n servers, which start at once, after it has reserved so many ports for all of them. If one does not start,
+// none stays.
 func (g *Group[S]) start(ctx context.Context, n, ports int, start func(ctx context.Context, i int) (S, error)) error {
 	for range ports {
 		p, err := reservePort()
 		if err != nil {
-			freeAll(g.ports)
-			return err
+			return errors.Join(err, g.Close())
 		}
 		g.ports = append(g.ports, p)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	list, started := make([]S, n), make([]bool, n)
+	list := make([]S, n)
 	var starting sync.WaitGroup
 	for i := range list {
 		starting.Go(func() {
-			s, err := start(ctx, i)
-			if err != nil {
+			var err error
+			if list[i], err = start(ctx, i); err != nil {
 				cancel(err) // the first error is the cause, the others follow from it
-				return
 			}
-			list[i], started[i] = s, true
 		})
 	}
 	starting.Wait()
-	for i, s := range list {
-		if started[i] {
-			g.Nodes = append(g.Nodes, s)
-		}
-	}
+	var none S
+	g.Nodes = append(g.Nodes, slices.DeleteFunc(list, func(s S) bool { return s == none })...)
 	if err := context.Cause(ctx); err != nil {
 		return errors.Join(err, g.Close())
 	}
@@ -106,7 +106,8 @@ func (g *Group[S]) LogTail() (all string) {
 func (g *Group[S]) running() *Running {
 	first := g.Nodes[0].base()
 	r := &Running{
-		URLs: g.URLs(), Network: first.Network(), Persistence: first.persistence, CPU: g.CPU, PIDs: g.PIDs, Close: g.Close,
+		URLs: g.URLs(), Network: first.Network(), Persistence: first.persistence,
+		CPU: g.CPU, PIDs: g.PIDs, Close: g.Close,
 	}
 	for _, s := range g.Nodes {
 		r.Nodes = append(r.Nodes, s.base())

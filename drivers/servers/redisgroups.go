@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,10 +26,9 @@ func (o Options) with(lines ...string) Options {
 	return o
 }
 
-// linked returns o for servers that trust and connect to each other: by TCP, with the same password. Their file holds the
-// password in clear text, because they have no other way to learn it; it is in their private directory. A setting counts
-// unless o has that one.
-func (o Options) linked(setting, value string) Options {
+// linked returns o for servers that connect to each other: by TCP, with the same password. Their file holds the password
+// in clear text, because they have no other way to learn it; it is in their private directory.
+func (o Options) linked() Options {
 	o.TCP = true
 	if o.TLS {
 		o = o.with("tls-replication yes")
@@ -41,9 +39,6 @@ func (o Options) linked(setting, value string) Options {
 	if o.Username != "" {
 		o = o.with("masteruser " + o.Username)
 	}
-	settings := map[string]string{setting: value}
-	maps.Copy(settings, o.Settings)
-	o.Settings = settings
 	return o
 }
 
@@ -65,38 +60,38 @@ type Replicated struct {
 
 // StartReplicated starts a primary and its replicas, and returns when the replicas are in sync, so that WAIT counts all
 // of them. Replicas connect to loopback ports: there is no unix socket, whatever the options say.
-func StartReplicated(ctx context.Context, replicas int, o Options) (_ *Replicated, err error) {
-	o = o.linked("repl-diskless-sync-delay", "0") // by default a primary waits 5 s for more replicas
-	primary, err := StartRedis(ctx, o)
-	if err != nil {
+func StartReplicated(ctx context.Context, replicas int, o Options) (*Replicated, error) {
+	o = o.linked().with("repl-diskless-sync-delay 0") // by default a primary waits 5 s for more replicas
+	r := &Replicated{}
+	if err := r.start(ctx, 1, 0, o.each); err != nil {
 		return nil, err
 	}
-	r := &Replicated{Group: Group[*Redis]{Nodes: []*Redis{primary}}}
-	defer func() {
+	err := r.startReplicas(ctx, replicas, o)
+	if err == nil {
+		err = poll(ctx, "redis: start: the replicas are not in sync", r.inSync)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Replicated) startReplicas(ctx context.Context, n int, o Options) error {
+	primary := r.Nodes[0].port.addr()
+	for o.Proxied && len(r.Links) < n {
+		link, err := fault.NewProxy(primary)
 		if err != nil {
-			err = errors.Join(err, r.Close())
-		}
-	}()
-	var of Group[*Redis]
-	for o.Proxied && len(r.Links) < replicas {
-		link, err := fault.NewProxy(primary.port.addr())
-		if err != nil {
-			return nil, err
+			return err
 		}
 		r.Links = append(r.Links, link)
 	}
-	err = of.start(ctx, replicas, 0, func(ctx context.Context, i int) (*Redis, error) {
-		addr := primary.port.addr()
+	return r.start(ctx, n, 0, func(ctx context.Context, i int) (*Redis, error) {
+		of := primary
 		if o.Proxied {
-			addr = r.Links[i].Addr()
+			of = r.Links[i].Addr()
 		}
-		return StartRedis(ctx, o.with("replicaof "+strings.Replace(addr, ":", " ", 1)))
+		return StartRedis(ctx, o.with("replicaof "+strings.Replace(of, ":", " ", 1)))
 	})
-	r.Nodes = append(r.Nodes, of.Nodes...)
-	if err != nil {
-		return nil, err
-	}
-	return r, poll(ctx, "redis: start: the replicas are not in sync", r.inSync)
 }
 
 // inSync returns nil if all replicas acknowledge what the primary sends. It publishes something first: without traffic
@@ -149,9 +144,8 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o Options) (*Se
 	}
 	s := &Sentinel{Replicated: data}
 	// The settings of the servers need not fit sentinels.
-	o.TCP, o.Settings, o.Clock = true, nil, false
+	o.TCP, o.Settings, o.Clock, o.args = true, nil, false, []string{"--sentinel"}
 	o = o.with(sentinelLines(o, data.Nodes[0].port.number, sentinels/2+1)...)
-	o.args = []string{"--sentinel"}
 	if err = s.Sentinels.start(ctx, sentinels, 0, o.each); err == nil {
 		err = poll(ctx, "redis: start: the sentinels have not found all servers", s.complete)
 	}
@@ -184,13 +178,6 @@ func sentinelLines(o Options, primary, quorum int) []string {
 	return lines
 }
 
-// master returns a sentinel's line on the primary:
-// name=lockbench,status=ok,address=127.0.0.1:6379,slaves=1,sentinels=3.
-func (r *Redis) master(ctx context.Context) (string, error) {
-	lines, err := r.info(ctx, "sentinel")
-	return lines["master0"], err
-}
-
 // complete returns nil if every sentinel can take part in replacing the primary.
 func (s *Sentinel) complete(ctx context.Context) error {
 	want := fmt.Sprintf(",slaves=%d,sentinels=%d", len(s.Nodes)-1, len(s.Sentinels.Nodes))
@@ -206,31 +193,8 @@ func (s *Sentinel) complete(ctx context.Context) error {
 	return nil
 }
 
-// Primary returns the server that a majority of the living sentinels consider the primary, dead or alive.
-func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
-	votes, asked := map[*Redis]int{}, 0
-	for _, sentinel := range s.Sentinels.Nodes {
-		line, err := sentinel.master(ctx)
-		if err != nil {
-			continue
-		}
-		asked++
-		for _, node := range s.Nodes {
-			if strings.Contains(line, ",address="+node.login.Addr+",") {
-				votes[node]++
-			}
-		}
-	}
-	for node, n := range votes {
-		if 2*n > asked {
-			return node, nil
-		}
-	}
-	return nil, fmt.Errorf("redis: the %d sentinels that answer do not agree on a primary", asked)
-}
-
-// AwaitPrimary returns when the sentinels have made a node the primary, which they do by themselves two to three seconds after the
-// former one has died, and the node takes writes.
+// AwaitPrimary returns when the sentinels have made a node the primary, which they do by themselves two to three seconds
+// after the former one has died, and the node takes writes.
 func (s *Sentinel) AwaitPrimary(ctx context.Context, node *Redis) error {
 	return poll(ctx, "redis: the sentinels have not promoted "+node.URL(), func(ctx context.Context) error {
 		primary, err := s.Primary(ctx)
@@ -243,6 +207,30 @@ func (s *Sentinel) AwaitPrimary(ctx context.Context, node *Redis) error {
 		}
 		return err
 	})
+}
+
+// Primary returns the server that a majority of the sentinels consider the primary, dead or alive.
+func (s *Sentinel) Primary(ctx context.Context) (*Redis, error) {
+	for _, node := range s.Nodes {
+		votes := 0
+		for _, sentinel := range s.Sentinels.Nodes {
+			line, err := sentinel.master(ctx)
+			if err == nil && strings.Contains(line, ",address="+node.login.Addr+",") {
+				votes++
+			}
+		}
+		if 2*votes > len(s.Sentinels.Nodes) {
+			return node, nil
+		}
+	}
+	return nil, errors.New("redis: the sentinels do not agree on a primary")
+}
+
+// master returns a sentinel's line on the primary:
+// name=lockbench,status=ok,address=127.0.0.1:6379,slaves=1,sentinels=3.
+func (r *Redis) master(ctx context.Context) (string, error) {
+	lines, err := r.info(ctx, "sentinel")
+	return lines["master0"], err
 }
 
 // URLs returns the addresses of the sentinels.
@@ -270,8 +258,8 @@ type Cluster struct{ Group[*Redis] }
 // StartCluster starts a cluster and returns when all nodes report it as up, after about two seconds. Its nodes listen
 // on loopback ports, whatever the options say. It needs Redis ≥ 7.0, where a node can choose both its ports.
 func StartCluster(ctx context.Context, primaries int, o Options) (*Cluster, error) {
-	o = o.linked("cluster-node-timeout", "2000") // by default a node is missed after 15 s, as networks need it
-	o = o.with("cluster-enabled yes", "cluster-config-file nodes.conf")
+	o = o.linked().with("cluster-enabled yes", "cluster-config-file nodes.conf",
+		"cluster-node-timeout 2000") // by default a node is missed after 15 s, as networks need it
 	if o.TLS {
 		o = o.with("tls-cluster yes")
 	}
