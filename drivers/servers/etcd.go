@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,8 @@ const (
 
 var etcdProgram = program{
 	server: "etcd", names: []string{"etcd"},
-	install: "the package etcd-server (Debian, Ubuntu) or etcd (Fedora, Arch, Homebrew), or a release from github.com/etcd-io/etcd",
+	install: "the package etcd-server (Debian, Ubuntu) or etcd (Fedora, Arch, Homebrew), " +
+		"or a release from github.com/etcd-io/etcd",
 }
 
 // StartEtcd starts n members, which form one etcd that tolerates the loss of (n-1)/2 of them. Strict, the default, is
@@ -38,10 +40,8 @@ func StartEtcd(ctx context.Context, n int, o Options) (_ *Group[*Server], err er
 	if o.Binary, err = etcdProgram.find(o.Binary); err != nil {
 		return nil, err
 	}
-	fsync := true
-	if o.root, fsync, err = etcdPlace(ctx, o.Binary, n, o.Durability); err != nil {
-		return nil, fmt.Errorf("etcd: start: %w", err)
-	}
+	var fsync bool
+	o.root, fsync = etcdPlace(ctx, o.Binary, n, o.Durability)
 	e := &Group[*Server]{}
 	return e, e.start(ctx, n, n, func(ctx context.Context, i int) (*Server, error) {
 		return start(ctx, &etcdProgram, o, func(_ context.Context, s *Server, o Options) error {
@@ -51,32 +51,27 @@ func StartEtcd(ctx context.Context, n int, o Options) (_ *Group[*Server], err er
 }
 
 // etcdPlace decides where the members' files go and whether they are fsynced.
-func etcdPlace(ctx context.Context, binary string, n int, d Durability) (root string, fsync bool, err error) {
-	if d != Relaxed {
-		return "", true, nil
+func etcdPlace(ctx context.Context, binary string, n int, d Durability) (root string, fsync bool) {
+	switch {
+	case d != Relaxed:
+		return "", true
+	case etcdAlwaysFsyncs.MatchString(ProgramVersion(ctx, binary)):
+		return memoryRoot(int64(n) * etcdRoom), true
 	}
-	out, err := output(ctx, binary, "--version")
-	if err != nil {
-		return "", false, err
-	}
-	var major, minor int
-	if _, err := fmt.Sscanf(versionPattern.FindString(out), "%d.%d", &major, &minor); err != nil {
-		return "", false, fmt.Errorf("%s --version does not tell the version of an etcd", binary)
-	}
-	if major > 3 || major == 3 && minor >= 5 {
-		return "", false, nil
-	}
-	return memoryRoot(int64(n) * etcdRoom), true, nil
+	return "", false
 }
 
-// setUpEtcd prepares the i-th member: address, certificates, configuration. Each of the peers has a port for the others.
+// etcdAlwaysFsyncs matches the versions before 3.5.
+var etcdAlwaysFsyncs = regexp.MustCompile(`^([0-2]|3\.[0-4])\.`)
+
+// setUpEtcd prepares the i-th member: address, certificates, configuration. Each peer has a port for the others.
 func setUpEtcd(s *Server, o Options, peers []*port, i int, fsync bool) error {
 	port, err := s.reserve()
 	if err != nil {
 		return err
 	}
-	s.argv, s.persistence = []string{o.Binary, "--config-file", s.dir.file("etcd.json")}, etcdPersistence(s.dir.path, fsync)
-	s.url = "http://" + port.addr()
+	s.argv = []string{o.Binary, "--config-file", s.dir.file("etcd.json")}
+	s.url, s.persistence = "http://"+port.addr(), s.persists(fsync, "no fsync")
 	transport := &http.Transport{DisableKeepAlives: true}
 	if o.TLS {
 		s.url = "https://" + port.addr()
@@ -115,7 +110,7 @@ func setUpEtcd(s *Server, o Options, peers []*port, i int, fsync bool) error {
 	if o.TLS {
 		conf["client-transport-security"] = map[string]any{"cert-file": s.dir.file(certFile), "key-file": s.dir.file(keyFile)}
 	}
-	text, err := json.MarshalIndent(conf, "", "\t") // YAML, of which JSON is a subset; with a file, etcd ignores other flags
+	text, err := json.MarshalIndent(conf, "", "\t") // YAML contains JSON; with a file, etcd ignores other flags
 	return errors.Join(err, s.write("etcd.json", string(text)))
 }
 
@@ -134,17 +129,6 @@ func etcdHealth(ctx context.Context, client *http.Client, url string) error {
 		return fmt.Errorf("%s/health: %s", url, response.Status)
 	}
 	return nil
-}
-
-// etcdPersistence says what is on disk when a change is answered. It is memory also with Strict if the temp dir is in memory.
-func etcdPersistence(dir string, fsync bool) string {
-	switch {
-	case inMemory(dir):
-		return "memory (tmpfs)"
-	case fsync:
-		return "fsync each commit"
-	}
-	return "no fsync"
 }
 
 func init() {

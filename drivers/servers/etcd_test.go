@@ -152,23 +152,21 @@ func TestEtcdPersistence(t *testing.T) {
 		{modern, Relaxed, "", false},
 		{old, Relaxed, memory, true},
 	} {
-		root, fsync, err := etcdPlace(t.Context(), tt.binary, 0, tt.d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		root, fsync := etcdPlace(t.Context(), tt.binary, 0, tt.d)
 		if root != tt.root || fsync != tt.fsync {
 			t.Errorf("%s, %q: in %q, fsync %t; want %q, %t", tt.binary, tt.d, root, fsync, tt.root, tt.fsync)
 		}
 	}
+	in := func(dir string) *Server { return &Server{dir: &tempDir{path: dir}} }
 	if !inMemory(tempRoot()) {
 		for fsync, want := range map[bool]string{true: "fsync each commit", false: "no fsync"} {
-			if got := etcdPersistence(tempRoot(), fsync); got != want {
+			if got := in(tempRoot()).persists(fsync, "no fsync"); got != want {
 				t.Errorf("fsync %t on disk: %q", fsync, got)
 			}
 		}
 	}
-	if memory != "" && etcdPersistence(memory, true) != "memory (tmpfs)" {
-		t.Errorf("in memory: %q", etcdPersistence(memory, true))
+	if memory != "" && in(memory).persists(true, "no fsync") != "memory (tmpfs)" {
+		t.Errorf("in memory: %q", in(memory).persists(true, "no fsync"))
 	}
 	if memoryRoot(1<<62) != "" {
 		t.Error("a file system in memory has room for everything")

@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -39,7 +37,7 @@ func StartMySQL(ctx context.Context, o Options) (*Server, error) {
 // setUpMySQL prepares a server: address, first files.
 func setUpMySQL(ctx context.Context, s *Server, o Options) (err error) {
 	socket := s.dir.file("mysql.sock")
-	s.persistence = o.Durability.or("fsync each second")
+	s.persistence = s.persists(o.Durability == Strict, "fsync each second")
 	var port *port
 	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase}
 	u.RawQuery = "socket=" + url.QueryEscape(socket)
@@ -139,23 +137,15 @@ func mysqlInstaller(binary string) *program {
 	}
 }
 
-// greeted returns nil if the server accepts clients. The server speaks first: it greets a client with the number 10, the
-// version of the protocol, or with an error, which is 255. Nobody else listens on a socket in its private directory.
+// greeted returns nil if the server accepts clients. The server speaks first: after the length and the number of a packet
+// it greets a client with the number 10, the version of the protocol, or with an error, which is 255. Nobody else listens
+// on a socket in its private directory.
 func greeted(ctx context.Context, socket string) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	if err != nil {
-		return err
+	greeting, err := exchange(ctx, "unix", socket, "", 5)
+	if err == nil && (len(greeting) < 5 || greeting[4] != 10) {
+		err = fmt.Errorf("it greets with %q", greeting)
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	var greeting [5]byte // length and number of the packet, and its first byte
-	if _, err := io.ReadFull(conn, greeting[:]); err != nil {
-		return err
-	}
-	if version := greeting[4]; version != 10 {
-		return fmt.Errorf("it greets with %d; want 10", version)
-	}
-	return nil
+	return err
 }
 
 func init() {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,7 +23,8 @@ const (
 	startTimeout = 2 * time.Minute
 	// stopTimeout is the time for a server to end its own child processes, and for those to see that it was killed.
 	// PostgreSQL needs 10 ms.
-	stopTimeout = 5 * time.Second
+	stopTimeout     = 5 * time.Second
+	exchangeTimeout = 2 * time.Second
 	// The pause between two readiness checks grows from the first to the second of these.
 	pollMin, pollMax = time.Millisecond, 20 * time.Millisecond
 
@@ -158,6 +161,18 @@ func (s *Server) CPU() time.Duration {
 // and returns when it answers. An error quotes the end of the server's log; no process is left then.
 func (s *Server) Restart(ctx context.Context) error { return s.failed("start", s.start(ctx)) }
 
+// persists says what is on disk when the server answers a change: the change itself if it is strict, or else what relaxed
+// says, and nothing if its directory is in memory.
+func (s *Server) persists(strict bool, relaxed string) string {
+	switch {
+	case inMemory(s.dir.path):
+		return "memory (tmpfs)"
+	case strict:
+		return "fsync each commit"
+	}
+	return relaxed
+}
+
 // failed says what could not be done with which server; without an error it returns nil.
 func (s *Server) failed(what string, err error) error {
 	if err == nil {
@@ -277,6 +292,24 @@ func poll(ctx context.Context, what string, ready func(context.Context) error) e
 		case <-time.After(pause):
 		}
 	}
+}
+
+// exchange asks a server something on a connection of its own, and returns at most so many bytes of the answer. It does
+// not take long: a server that starts may accept a connection and never answer on it.
+func exchange(ctx context.Context, network, addr, question string, most int64) (answer string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, question); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(conn, most))
+	return string(text), err
 }
 
 // current returns the present run, or nil if no process is alive.

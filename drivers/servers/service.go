@@ -196,14 +196,7 @@ var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 func ProgramVersion(ctx context.Context, path string) string {
 	if name, jar := strings.CutSuffix(path, ".jar"); jar {
 		links, _ := filepath.Glob(name + "-[0-9]*.jar")
-		for _, file := range append(links, path) {
-			if to, err := filepath.EvalSymlinks(file); err == nil && to == canonical(path) {
-				if v := versionPattern.FindString(filepath.Base(file)); v != "" {
-					return v
-				}
-			}
-		}
-		return ""
+		return versionPattern.FindString(filepath.Base(append(links, path)[0]))
 	}
 	out, _ := output(ctx, path, "--version")
 	return versionPattern.FindString(out)
@@ -220,14 +213,6 @@ const (
 	// Strict means the change itself: it is fsynced before the answer, on every server that has to agree.
 	Strict Durability = "strict"
 )
-
-// or returns what is on disk when a server confirms a change, if it is relaxed in that way.
-func (d Durability) or(relaxed string) (persistence string) {
-	if d == Strict {
-		return "fsync each commit"
-	}
-	return relaxed
-}
 
 // room returns the connection limit for a database: conns, plus a few for inspecting it and for cleaning up after an
 // outage. Up to the default limit it returns 0.

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,17 +27,13 @@ const zooKeeperElection = 1000
 // zooKeeperHeap bounds the heap of one server. A session needs a few KB of it, a lock a few hundred bytes.
 const zooKeeperHeap = "256m"
 
-// StartZooKeeper starts n servers, one or three. Members can be killed and restarted one by one; a restarted member serves
-// only with a majority.
-func StartZooKeeper(ctx context.Context, n int, o Options) (*Group[*Server], error) {
-	if n != 1 && n != 3 {
-		return nil, fmt.Errorf("zookeeper: start: %d servers are not possible: ask for 1 or 3", n)
-	}
-	java, classes, err := findZooKeeper()
-	if err != nil {
+// StartZooKeeper starts n servers. Members can be killed and restarted one by one; a restarted member serves only with a
+// majority.
+func StartZooKeeper(ctx context.Context, n int, o Options) (_ *Group[*Server], err error) {
+	var classes string
+	if o.Binary, classes, err = findZooKeeper(); err != nil {
 		return nil, err
 	}
-	o.Binary = java
 	list, ports := &Group[*Server]{}, 2*n
 	if n == 1 {
 		ports = 0
@@ -51,21 +45,20 @@ func StartZooKeeper(ctx context.Context, n int, o Options) (*Group[*Server], err
 	})
 }
 
-// setUpZooKeeper prepares a server, by itself if it has no peers: address, files, command line. Two ports of each peer are for the
-// others: those of the quorum and of elections. Settings of snapshots and the log have their defaults.
+// setUpZooKeeper prepares a server: address, files, command line. Two ports of each peer are for the others: those of the
+// quorum and of elections; without any, the server is by itself. Snapshots and the log are as shipped.
 func setUpZooKeeper(s *Server, id int, peers []*port, classes string, o Options) error {
 	port, err := s.reserve()
 	if err != nil {
 		return err
 	}
-	s.url, s.persistence = "zookeeper://"+port.addr(), o.Durability.or("fsync off")
+	s.url, s.persistence = "zookeeper://"+port.addr(), s.persists(o.Durability == Strict, "fsync off")
 	s.ready = func(ctx context.Context, _ int) error { return serves(ctx, port.addr()) }
-	forceSync, class, members := "no", "org.apache.zookeeper.server.ZooKeeperServerMain", ""
+	forceSync, members := "no", ""
 	if o.Durability == Strict {
 		forceSync = "yes"
 	}
 	for i := 0; i < len(peers); i += 2 {
-		class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 		members += fmt.Sprintf("server.%d=%s:%d\n", i/2+1, peers[i].addr(), peers[i+1].number)
 	}
 	s.argv = slices.Concat([]string{o.Binary}, JavaOptions, []string{
@@ -74,7 +67,8 @@ func setUpZooKeeper(s *Server, id int, peers []*port, classes string, o Options)
 		"-Djava.net.preferIPv4Stack=true", "-Dzookeeper.forceSync=" + forceSync,
 		fmt.Sprint("-Dzookeeper.fastleader.maxNotificationInterval=", zooKeeperElection),
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp", classes + string(filepath.ListSeparator) + s.dir.path, class, s.dir.file("zoo.cfg"),
+		"-cp", classes + string(filepath.ListSeparator) + s.dir.path,
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", s.dir.file("zoo.cfg"),
 	})
 	config := fmt.Sprintf(`dataDir=%s
 clientPort=%d
@@ -88,8 +82,8 @@ maxClientCnxns=0
 admin.enableServer=false
 4lw.commands.whitelist=*
 autopurge.purgeInterval=0
-%s`, s.dir.file("data"), port.number, zooKeeperTick.Milliseconds(), 10*time.Second/zooKeeperTick, 5*time.Second/zooKeeperTick,
-		2*zooKeeperTick.Milliseconds(), time.Hour.Milliseconds(), members)
+%s`, s.dir.file("data"), port.number, zooKeeperTick.Milliseconds(), 10*time.Second/zooKeeperTick,
+		5*time.Second/zooKeeperTick, 2*zooKeeperTick.Milliseconds(), time.Hour.Milliseconds(), members)
 	// Apache's archive contains logback, which logs everything unless it finds a file of this name in the class path.
 	return errors.Join(os.Mkdir(s.dir.file("data"), 0o700), s.write("data/myid", strconv.Itoa(id)+"\n"),
 		s.write("zoo.cfg", config), s.write("logback.xml", logback))
@@ -102,31 +96,14 @@ const logback = `<configuration>
 </configuration>
 `
 
-// roleTimeout bounds one question for the role. A server that starts may take a connection and never answer on it.
-const roleTimeout = 2 * time.Second
-
 // serves returns nil if the server reports a role: it answers other questions before it serves clients.
 func serves(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, roleTimeout)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return err
+	text, err := exchange(ctx, "tcp", addr, "srvr", 64<<10)
+	if err == nil && !strings.Contains(text, "\nMode: ") {
+		first, _, _ := strings.Cut(text, "\n")
+		err = fmt.Errorf("it says %q", first)
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := io.WriteString(conn, "srvr"); err != nil {
-		return err
-	}
-	text, err := io.ReadAll(io.LimitReader(conn, 64<<10))
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(text), "\nMode: ") {
-		first, _, _ := strings.Cut(string(text), "\n")
-		return fmt.Errorf("it says %q", first)
-	}
-	return nil
+	return err
 }
 
 // zooKeeperJars is where packages put the server and what its logging needs.
