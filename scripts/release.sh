@@ -59,10 +59,8 @@ for target in $targets; do
 done
 
 here=$work/${name}_$("$go" env GOHOSTOS)_$("$go" env GOHOSTARCH)/lockbench
-[ -x "$here" ] || fail "TARGETS=\"$targets\" has not this machine's $("$go" env GOHOSTOS)/$("$go" env GOHOSTARCH), which prints the man pages"
-mkdir "$work/man" "$work/completions"
-"$here" man "$work/man"
-gzip -n "$work/man"/*
+[ -x "$here" ] || fail "TARGETS=\"$targets\" has not this machine's $("$go" env GOHOSTOS)/$("$go" env GOHOSTARCH), which prints the completions"
+mkdir "$work/completions"
 for shell in bash zsh fish; do "$here" completion "$shell" >"$work/completions/lockbench.$shell"; done
 
 pack() { # DIRECTORY NAME…: a tar of the same bytes whenever and by whomever it is written
@@ -74,7 +72,7 @@ for tool in "$NFPM" "$CYCLONEDX"; do GOBIN=$work "$go" install -trimpath "$tool"
 for target in $targets; do
 	stage=$work/${name}_${target/\//_}
 	say "packing $target"
-	cp -r "$work/man" "$work/completions" "$src/LICENSE" "$src/CHANGELOG.md" "$stage"
+	cp -r "$work/completions" "$src/LICENSE" "$src/CHANGELOG.md" "$stage"
 	find "$stage" -exec touch -d "@$SOURCE_DATE_EPOCH" {} +
 	pack "$work" "${stage##*/}" | gzip -n >"$out/${stage##*/}.tar.gz"
 	[ "${target%/*}" = linux ] || continue

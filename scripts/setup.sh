@@ -26,7 +26,6 @@ javac  default-jdk-headless  test-all  locks in Java
 chromium|chromium-browser|google-chrome|google-chrome-stable|headless-shell  chromium  test-all  HTML reports in a browser
 /usr/lib/*/faketime/libfaketime.so.1|/usr/lib64/faketime/libfaketime.so.1|/usr/lib/faketime/libfaketime.so.1  libfaketime  test-all  Redis with a clock that jumps
 bsdtar  libarchive-tools  test-all  .rpm packages
-man  man-db  test-all  man pages
 munged|/usr/sbin/munged  munge  test-all  fleets started by Slurm
 slurmctld|/usr/sbin/slurmctld  slurmctld  test-all  fleets started by Slurm
 slurmd|/usr/sbin/slurmd  slurmd  test-all  fleets started by Slurm

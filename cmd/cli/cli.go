@@ -123,7 +123,7 @@ func (p *program) root() *cobra.Command {
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
 	root.AddCommand(p.runCommand(), p.planCommand(), p.proveCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(),
 		p.cleanCommand(), p.conformanceCommand(), p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(),
-		p.manCommand(root), p.workerCommand())
+		p.workerCommand())
 	root.SetHelpCommand(p.helpCommand(root))
 	completeFlags(root)
 	root.Args = func(_ *cobra.Command, args []string) error {
