@@ -6,9 +6,17 @@ import (
 	"strings"
 )
 
-// Nearest returns the name of names that s was probably meant to be, or "". The further a name is from s, the longer it
-// has to be for the likeness to mean anything.
-func Nearest(s string, names []string) string {
+// DidYouMean returns " (did you mean …?)", or nothing if no name is like s.
+func DidYouMean(prefix, s string, names []string) string {
+	if name := nearest(s, names); name != "" {
+		return " (did you mean " + prefix + name + "?)"
+	}
+	return ""
+}
+
+// nearest returns the name that s was probably meant to be, or "". The further a name is from s, the longer it has to be
+// for the likeness to mean anything.
+func nearest(s string, names []string) string {
 	if len(s) > 64 || len(names) == 0 {
 		return "" // no name is that long
 	}
@@ -19,19 +27,10 @@ func Nearest(s string, names []string) string {
 		return best
 	}
 	// Too far for a slip, but the beginning or the end of a name is a fair guess too: redis for go-redis.
-	i := slices.IndexFunc(names, func(name string) bool {
-		return len(s) >= 3 && (strings.HasPrefix(name, s) || strings.HasSuffix(name, s))
-	})
-	if i >= 0 {
-		return names[i]
-	}
-	return ""
-}
-
-// DidYouMean returns " (did you mean …?)" or nothing.
-func DidYouMean(prefix, s string, names []string) string {
-	if n := Nearest(s, names); n != "" {
-		return " (did you mean " + prefix + n + "?)"
+	for _, name := range names {
+		if len(s) >= 3 && (strings.HasPrefix(name, s) || strings.HasSuffix(name, s)) {
+			return name
+		}
 	}
 	return ""
 }
@@ -39,25 +38,20 @@ func DidYouMean(prefix, s string, names []string) string {
 // distance counts the slips between a and b: letters left out, added, replaced, or swapped with their neighbour
 // (optimal string alignment).
 func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
+	rows := make([][]int, len(a)+1) // of the beginnings of a, and in each of those of b
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			replaced := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				replaced++
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			case i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1]:
+				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-2][j-2])
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
 			}
-			d := min(rows[i-1][j]+1, rows[i][j-1]+1, replaced)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = d
 		}
 	}
 	return rows[len(a)][len(b)]

@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 		"rueids": "rueidis", "ruiedis": "rueidis", "Memory": "memory", "redis": "rueidis", "mem": "memory", "goredis": "go-redis",
 		"nul": "null", "zookeeper": "", "": "", "x": "", strings.Repeat("m", 1000): "",
 	} {
-		if got := Nearest(in, names); got != want {
+		if got := nearest(in, names); got != want {
 			t.Errorf("%q is nearest to %q, want %q", in, got, want)
 		}
 	}
