@@ -88,8 +88,8 @@ func passages() (list []passage) {
 		title, text, _ := strings.Cut(page(topic), "\n")
 		list = append(list, divide(topic, title, text)...)
 	}
-	list = append(list, divide("", "lock designs: lockbench list DRIVER says more", catalog.DesignList())...)
-	return append(list, divide("", "hazards: what lockbench prove makes happen", catalog.HazardList())...)
+	list = append(list, divide("", "lock designs: lockbench list DRIVER says more", catalog.Designs())...)
+	return append(list, divide("", "hazards: what lockbench prove makes happen", catalog.Hazards())...)
 }
 
 // example is a command in a list of them.

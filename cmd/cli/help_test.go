@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -288,7 +287,7 @@ func TestReadmeChoice(t *testing.T) {
 	if !found {
 		t.Fatal("it does not name lockbench help choose")
 	}
-	known := slices.Concat(catalog.Names(), matrix.Names("lock"), presets.Names())
+	known := slices.Concat(matrix.Names("driver"), matrix.Names("lock"), presets.Names())
 	for _, h := range hazards.All() {
 		known = append(known, string(h.Name))
 	}

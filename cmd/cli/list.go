@@ -4,31 +4,31 @@ package cli
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
 func (p *program) listCommand() *cobra.Command {
+	names := matrix.Names("driver")
 	return p.command(&cobra.Command{
 		Use:       "list [DRIVER]",
 		Short:     "Print drivers, lock designs, presets and the servers that are here",
-		Args:      atMostOne("driver", catalog.Names()),
-		ValidArgs: catalog.Names(),
+		Args:      atMostOne("driver", names),
+		ValidArgs: names,
 	}, listFlags, func(c *cobra.Command, o *options, args []string) error {
-		if o.on("json") && len(args) > 0 {
-			return usageErrorf("list: -json prints everything: leave %s out", args[0])
+		if len(args) > 0 {
+			names = args
 		}
 		out, err := listings.printer(p, o)
 		if err != nil {
 			return err
 		}
-		l := catalog.New(c.Context())
+		l := catalog.New(c.Context(), names)
 		if !o.on("json") {
-			return out.end(l.Document(strings.Join(args, "")))
+			return out.end(l)
 		}
 		enc := json.NewEncoder(p.stdout)
 		enc.SetIndent("", "  ")
@@ -37,4 +37,4 @@ func (p *program) listCommand() *cobra.Command {
 }
 
 // listings are what list writes.
-var listings = kind[*report.Document]{document: func(d *report.Document) *report.Document { return d }}
+var listings = kind[catalog.Listing]{document: catalog.Listing.Document}

@@ -83,7 +83,7 @@ var helpParts = template.FuncMap{
 	"brief":   briefFlags,
 	"topics":  topicList,
 	"exits":   func() string { return exitCodes },
-	"claims":  catalog.ClaimList,
+	"claims":  catalog.ClaimsMean,
 	"waits":   catalog.Waits,
 	"presets": catalog.Presets,
 	"metrics": catalog.Metrics,

@@ -1,4 +1,5 @@
-// Package catalog tells what can be measured here, and what claims, figures and marks mean. Commands list and help print it.
+// Package catalog tells what can be measured here, and what the names of claims, figures and ways of waiting mean.
+// Commands list and help print it.
 package catalog
 
 import (
@@ -20,37 +21,28 @@ import (
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
-// Names returns the drivers that list has a page of.
-func Names() []string {
-	names := slices.Clone(matrix.Names("driver"))
-	for _, a := range exec.Shipped {
-		names = append(names, a.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// Listing is all that list knows; its JSON form is for scripts.
+// Listing is what list knows; its JSON form is for scripts.
 type Listing struct {
-	Drivers  []Driver  `json:"drivers"`
-	Adapters []Adapter `json:"adapters"`
-	Waits    []string  `json:"waits"`
-	Presets  []string  `json:"presets"`
-	Hazards  []string  `json:"hazards"`
+	Drivers  []Driver `json:"drivers"`
+	Adapters []Driver `json:"adapters"` // drivers in processes of other languages
+	Waits    []string `json:"waits"`
+	Presets  []string `json:"presets"`
+	Hazards  []string `json:"hazards"`
 }
 
 // Driver tells what a driver has, and whether it can run on this machine without an address.
 type Driver struct {
 	Driver     string   `json:"driver"`
-	Service    string   `json:"service,omitempty"` // the kind of server; none for a driver that runs in-process
-	Library    string   `json:"library,omitempty"` // the Go module through which it talks to that
+	Service    string   `json:"service,omitempty"`  // the kind of server; empty if it needs none
+	Language   string   `json:"language,omitempty"` // of an adapter
+	Library    string   `json:"library,omitempty"`  // an adapter without one excludes nobody
 	Available  bool     `json:"available"`
 	Version    string   `json:"version,omitempty"` // of the server that is installed here
-	Install    string   `json:"install,omitempty"` // what brings it, if it is not
+	Install    string   `json:"install,omitempty"` // what brings what is missing
 	Text       string   `json:"text"`
 	Topologies []string `json:"topologies,omitempty"`
 	Addresses  []string `json:"addresses,omitempty"` // forms of them
-	Locks      []Lock   `json:"locks"`               // the default first
+	Locks      []Lock   `json:"locks,omitempty"`     // the default first; not known of an adapter
 	Params     []Param  `json:"params,omitempty"`
 }
 
@@ -71,37 +63,16 @@ type Param struct {
 	Text    string `json:"text"`
 }
 
-// Adapter is a driver in a process of another language, and tells whether that can run on this machine.
-type Adapter struct {
-	Driver    string `json:"driver"`
-	Language  string `json:"language"`
-	Library   string `json:"library,omitempty"` // none: it excludes nobody, and shows what its language costs
-	Service   string `json:"service,omitempty"`
-	Available bool   `json:"available"`
-	Install   string `json:"install,omitempty"` // what brings what is missing
-	Text      string `json:"text"`
-}
-
-// New looks for the servers and the adapters that are installed here.
-func New(ctx context.Context) Listing {
-	l := Listing{Waits: matrix.Names("wait"), Presets: presets.Names()}
-	of := map[*servers.Service]Driver{}
-	for _, name := range drivers.Names() {
-		s := target.Service(name)
-		if _, known := of[s]; !known {
-			of[s] = look(ctx, s)
+// New looks for what the named drivers need.
+func New(ctx context.Context, names []string) Listing {
+	l := Listing{Drivers: []Driver{}, Adapters: []Driver{}, Waits: matrix.Names("wait"), Presets: presets.Names()}
+	for _, name := range names {
+		i := slices.IndexFunc(exec.Shipped, func(a exec.Adapter) bool { return a.Name == name })
+		if i >= 0 {
+			l.Adapters = append(l.Adapters, ofAdapter(&exec.Shipped[i]))
+		} else {
+			l.Drivers = append(l.Drivers, ofDriver(ctx, name))
 		}
-		l.Drivers = append(l.Drivers, describe(name, of[s]))
-	}
-	for _, a := range exec.Shipped {
-		here := Adapter{Driver: a.Name, Language: a.Language, Library: a.Library, Service: a.Service, Available: true, Text: "can run"}
-		if err := a.Missing(); err != nil {
-			here.Available, here.Text = false, err.Error()
-			if missing, ok := errors.AsType[*exec.Missing](err); ok {
-				here.Text, here.Install = "needs "+missing.What, missing.Install
-			}
-		}
-		l.Adapters = append(l.Adapters, here)
 	}
 	for _, h := range hazards.All() {
 		l.Hazards = append(l.Hazards, string(h.Name))
@@ -109,36 +80,24 @@ func New(ctx context.Context) Listing {
 	return l
 }
 
-// look returns what drivers of a service have in common: whether a server of it can be started here. Drivers that run
-// in-process have no service.
-func look(ctx context.Context, s *servers.Service) Driver {
-	if s == nil {
-		return Driver{Available: true, Text: "needs no server"}
-	}
-	d := Driver{Service: s.Name, Addresses: s.Forms}
-	if s.Find == nil {
-		d.Text = "needs -addr"
-	} else if path, err := s.Locate(); err == nil {
-		d.Available, d.Version = true, servers.ProgramVersion(ctx, path)
-		d.Text = strings.TrimSpace(filepath.Base(path) + " " + d.Version)
-	} else {
-		d.Text, d.Install = "not installed", cmp.Or(s.Install(), format.Line(err.Error()))
-		if s.Embedded != nil {
-			d.Available, d.Text = true, "embedded only"
-		}
+func ofAdapter(a *exec.Adapter) Driver {
+	d := Driver{Driver: a.Name, Service: a.Service, Language: a.Language, Library: a.Library, Available: true, Text: "can run"}
+	if missing, ok := errors.AsType[*exec.Missing](a.Missing()); ok {
+		d.Available, d.Text, d.Install = false, "needs "+missing.What, missing.Install
 	}
 	return d
 }
 
-// describe adds what a driver has to what is known of its server.
-func describe(name string, d Driver) Driver {
-	driver, _ := drivers.Lookup(name)
-	d.Driver = name
-	if d.Service != "" {
+func ofDriver(ctx context.Context, name string) Driver {
+	d := Driver{Driver: name, Available: true, Text: "needs no server"}
+	if s := target.Service(name); s != nil {
+		d.Service, d.Addresses = s.Name, s.Forms
 		d.Library, d.Topologies = matrix.Library(name).Module, matrix.Topologies(name)
+		d.findServer(ctx, s)
 	}
-	for _, design := range driver.Designs() {
-		d.Locks = append(d.Locks, Lock{design.Name, design.Traits, design.Models, design.Wrong, design.Loses, matrix.Waits(name, design)})
+	driver, _ := drivers.Lookup(name)
+	for _, l := range driver.Designs() {
+		d.Locks = append(d.Locks, Lock{l.Name, l.Traits, l.Models, l.Wrong, l.Loses, matrix.Waits(name, l)})
 	}
 	for _, p := range drivers.ParamsOf(driver) {
 		d.Params = append(d.Params, Param{p.Name, p.Default, p.Text})
@@ -146,105 +105,96 @@ func describe(name string, d Driver) Driver {
 	return d
 }
 
-// Document returns the page of a driver, and that of all for the empty name.
-func (l Listing) Document(name string) *report.Document {
+// findServer tells whether a server can be started here.
+func (d *Driver) findServer(ctx context.Context, s *servers.Service) {
+	path, err := s.Locate()
+	switch {
+	case s.Find == nil:
+		d.Available, d.Text = false, "needs -addr"
+	case err == nil:
+		d.Version = servers.ProgramVersion(ctx, path)
+		d.Text = strings.TrimSpace(filepath.Base(path) + " " + d.Version)
+	case s.Embedded != nil:
+		d.Text, d.Install = "embedded only", s.Install()
+	default:
+		d.Available, d.Text, d.Install = false, "not installed", s.Install()
+	}
+}
+
+// Document tells all about a single driver, and of several what can be chosen.
+func (l Listing) Document() *report.Document {
+	all := slices.Concat(l.Drivers, l.Adapters)
+	if len(all) == 1 {
+		return all[0].page()
+	}
 	d := &report.Document{Command: "lockbench list", Title: "Drivers and their locks"}
-	if name == "" {
-		l.overview(d)
-		return d
-	}
-	for _, of := range l.Drivers {
-		if of.Driver == name {
-			of.page(d)
-		}
-	}
-	for _, a := range l.Adapters {
-		if a.Driver == name {
-			d.Title = name + ": " + adapterAbout(a.Language, a.Library, a.Service)
-			addFacts(d, "", fact("here", format.Join(a.Text, a.Install)), fact("next", "lockbench conformance -driver "+name))
-		}
-	}
+	addFacts(d, "Lock designs, the default first", pairs(l.Drivers, Driver.line)...)
+	addFacts(d, "Locks of other languages", pairs(l.Adapters, Driver.line)...)
+	addFacts(d, "To install what is not here", pairs(all, Driver.install)...)
+	addFacts(d, "Values", "-wait", strings.Join(l.Waits, ", "), "-workload", strings.Join(l.Presets, ", "),
+		"next", "lockbench list DRIVER")
 	return d
 }
 
-func fact(label, text string) [2]string { return [2]string{label, text} }
+// line says what a driver needs and has.
+func (d Driver) line() (name, text string) {
+	var locks []string
+	for _, l := range d.Locks {
+		locks = append(locks, l.Lock)
+	}
+	has := cmp.Or(strings.Join(locks, ", "), d.Library, "excludes nobody")
+	return d.Driver, format.Join(d.Service, d.Language, d.Text) + ": " + has
+}
 
-// addFacts adds a block of the facts that have a text, if any has.
-func addFacts(d *report.Document, heading string, facts ...[2]string) {
+// install says what brings what is missing.
+func (d Driver) install() (name, text string) {
+	if d.Language == "" {
+		return d.Service, d.Install
+	}
+	return d.Driver, d.Install
+}
+
+// page tells all about a driver.
+func (d Driver) page() *report.Document {
+	about, next := "a driver", ""
+	if d.Language != "" {
+		about = cmp.Or(d.Library, "a lock that excludes nobody") + " in " + d.Language
+		next = "lockbench conformance -driver " + d.Driver
+	}
+	if d.Service != "" {
+		about += " for " + d.Service
+	}
+	doc := &report.Document{Command: "lockbench list", Title: d.Driver + ": " + about}
+	addFacts(doc, "", "library", d.Library, "here", format.Join(d.Text, d.Install),
+		"address", strings.Join(d.Addresses, " · "), "topologies", strings.Join(d.Topologies, ", "), "next", next)
+	for i, l := range d.Locks {
+		title := l.Lock
+		if i == 0 {
+			title += " (the default)"
+		}
+		var loses []string
+		for _, h := range l.Loses {
+			loses = append(loses, string(h))
+		}
+		addFacts(doc, title, "claims", Claims(l.Traits), "imitates", l.Models, "wrong", l.Wrong,
+			"loses to", strings.Join(loses, ", "), "-wait", strings.Join(l.Waits, ", "))
+	}
+	addFacts(doc, "Options of the library (-param NAME=VALUE), with their defaults",
+		pairs(d.Params, func(p Param) (string, string) { return p.Param + "=" + p.Default, p.Text })...)
+	return doc
+}
+
+// addFacts adds pairs of a label and its text, each once, without those that have no text.
+func addFacts(d *report.Document, heading string, pairs ...string) {
 	t := &report.Table{}
-	for _, f := range facts {
-		if f[1] != "" {
-			t.Rows = append(t.Rows, row(f[0], f[1]))
+	for pair := range slices.Chunk(pairs, 2) {
+		row := report.Row{Cells: []report.Cell{{Text: pair[0]}, {Text: pair[1]}}}
+		known := slices.ContainsFunc(t.Rows, func(r report.Row) bool { return slices.Equal(r.Cells, row.Cells) })
+		if pair[1] != "" && !known {
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	if t.Rows != nil {
 		d.Blocks = append(d.Blocks, report.Block{Heading: heading, Table: t})
 	}
-}
-
-func row(cells ...string) (r report.Row) {
-	for _, text := range cells {
-		r.Cells = append(r.Cells, report.Cell{Text: text})
-	}
-	return r
-}
-
-// overview lists all drivers with their designs, and the names of the rest.
-func (l Listing) overview(d *report.Document) {
-	var locks, missing [][2]string
-	for _, d := range l.Drivers {
-		var names []string
-		for _, lock := range d.Locks {
-			names = append(names, lock.Lock)
-		}
-		locks = append(locks, fact(d.Driver, format.Join(d.Service, d.Text)+": "+strings.Join(names, ", ")))
-		if needs := fact(d.Service, d.Install); !slices.Contains(missing, needs) {
-			missing = append(missing, needs)
-		}
-	}
-	adapters := &report.Table{}
-	for _, title := range []string{"driver", "service", "language", "library", "here"} {
-		adapters.Columns = append(adapters.Columns, report.Column{Title: title, Left: true})
-	}
-	for _, a := range l.Adapters {
-		here := a.Text
-		if !a.Available {
-			here = "not installed"
-			missing = append(missing, fact(a.Driver, format.Join(a.Text, a.Install)))
-		}
-		service, library := cmp.Or(a.Service, format.None), cmp.Or(a.Library, "none")
-		adapters.Rows = append(adapters.Rows, row(a.Driver, service, a.Language, library, here))
-	}
-	addFacts(d, "Lock designs, the default first", locks...)
-	d.Blocks = append(d.Blocks, report.Block{Heading: "Locks of other languages", Table: adapters})
-	addFacts(d, "To install what is not here", missing...)
-	addFacts(d, "Values", fact("-wait", strings.Join(l.Waits, ", ")), fact("-workload", strings.Join(l.Presets, ", ")),
-		fact("next", "lockbench list DRIVER"))
-}
-
-// page tells all about a driver.
-func (of Driver) page(d *report.Document) {
-	library := matrix.Library(of.Driver)
-	facts := [][2]string{fact("library", strings.TrimSpace(cmp.Or(of.Library, library.Module)+" "+library.Version))}
-	d.Title = of.Driver + ": a driver that needs no server"
-	if of.Service != "" {
-		d.Title = of.Driver + ": a driver for " + of.Service
-		facts = append(facts, fact("server here", format.Join(of.Text, of.Install)),
-			fact("address", strings.Join(of.Addresses, " · ")), fact("topologies", strings.Join(of.Topologies, ", ")))
-	}
-	addFacts(d, "", facts...)
-	for i, lock := range of.Locks {
-		title := lock.Lock
-		if i == 0 {
-			title += " (the default)"
-		}
-		var loses []string
-		for _, h := range lock.Loses {
-			loses = append(loses, string(h))
-		}
-		addFacts(d, title, fact("claims", Claims(lock.Traits)), fact("imitates", lock.Models), fact("wrong", lock.Wrong),
-			fact("loses to", strings.Join(loses, ", ")), fact("-wait", strings.Join(lock.Waits, ", ")))
-	}
-	addFacts(d, "Options of the library (-param NAME=VALUE), with their defaults",
-		rowsOf(of.Params, func(p Param) [2]string { return fact(p.Param+"="+p.Default, p.Text) })...)
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,75 +19,69 @@ import (
 // Width is how many columns a page has.
 const Width = 98
 
-// Row returns a head and a text beside it, which is wrapped.
-func Row(head, text string) string { return strings.Join(format.Wrap(head, text, Width), "\n") + "\n" }
+// row returns a head and a text beside it, which is wrapped.
+func row(head, text string) string { return strings.Join(format.Wrap(head, text, Width), "\n") + "\n" }
 
-// Table returns a row for each label with its text.
-func Table(rows ...[2]string) (table string) {
+// table returns pairs of a label and a text, the texts beside the labels.
+func table(pairs []string) (text string) {
 	width := 0
-	for _, r := range rows {
-		width = max(width, utf8.RuneCountInString(r[0]))
+	for pair := range slices.Chunk(pairs, 2) {
+		width = max(width, utf8.RuneCountInString(pair[0]))
 	}
-	for _, r := range rows {
-		table += Row(fmt.Sprintf("  %-*s  ", width, r[0]), r[1])
+	for pair := range slices.Chunk(pairs, 2) {
+		text += row(fmt.Sprintf("  %-*s  ", width, pair[0]), pair[1])
 	}
-	return table
+	return text
 }
 
-func rowsOf[T any](list []T, row func(T) [2]string) (rows [][2]string) {
+func pairs[T any](list []T, pair func(T) (label, text string)) (all []string) {
 	for _, v := range list {
-		rows = append(rows, row(v))
+		label, text := pair(v)
+		all = append(all, label, text)
 	}
-	return rows
+	return all
 }
 
-// DesignList returns all lock designs, the drivers that have them, and what they imitate.
-func DesignList() string {
-	var rows [][2]string
-	of := map[[2]string]string{} // the drivers with a design
+// Designs returns all lock designs, the drivers that have them, and what they imitate.
+func Designs() string {
+	var all []drivers.Design
+	of := map[string]string{} // the drivers with a design, by what it imitates
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
 		for _, design := range d.Designs() {
-			row := fact(design.Name, design.Models)
-			if of[row] == "" {
-				rows = append(rows, row)
+			if of[design.Models] == "" {
+				all = append(all, design)
 			}
-			of[row] += "," + name
+			of[design.Models] += "," + name
 		}
 	}
-	return Table(rowsOf(rows, func(row [2]string) [2]string { return fact(row[0], "-driver "+of[row][1:]+": "+row[1]) })...)
+	return table(pairs(all, func(d drivers.Design) (string, string) {
+		return d.Name, "-driver " + of[d.Models][1:] + ": " + d.Models
+	}))
 }
 
-// HazardList returns all hazards.
-func HazardList() string {
-	return Table(rowsOf(hazards.All(), func(h hazards.Hazard) [2]string {
-		return fact(string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen"))
-	})...)
+// Hazards returns all hazards.
+func Hazards() string {
+	return table(pairs(hazards.All(), func(h hazards.Hazard) (string, string) {
+		return string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen")
+	}))
 }
 
-// adapterAbout says what an adapter is.
-func adapterAbout(language, library, service string) string {
-	if library == "" {
-		return "a lock that excludes nobody, in " + language
-	}
-	return library + " of " + language + ", for " + service
-}
-
-// ClaimList returns all claims.
-func ClaimList() string {
-	return Table(rowsOf(Claimed, func(c Claim) [2]string { return fact(c.Name, c.Means) })...)
+// ClaimsMean returns all claims, and what they mean.
+func ClaimsMean() string {
+	return table(pairs(Claimed, func(c Claim) (string, string) { return c.Name, c.Means }))
 }
 
 // Waits returns all ways of waiting.
 func Waits() string {
-	auto := fact(matrix.Auto, "native if the design has a way of its own, else backoff: the default")
-	kinds := rowsOf(wait.Kinds(), func(k wait.Kind) [2]string { return fact(k.Name, k.Text) })
-	return Table(append([][2]string{auto}, kinds...)...)
+	auto := wait.Kind{Name: matrix.Auto, Text: "native if the design has a way of its own, else backoff: the default"}
+	kinds := append([]wait.Kind{auto}, wait.Kinds()...)
+	return table(pairs(kinds, func(k wait.Kind) (string, string) { return k.Name, k.Text }))
 }
 
 // Presets returns all presets.
 func Presets() string {
-	return Table(rowsOf(presets.Names(), func(name string) [2]string { return fact(name, presets.About(name)) })...)
+	return table(pairs(presets.Names(), func(name string) (string, string) { return name, presets.About(name) }))
 }
 
 // groupTitles are the questions that the groups of metrics answer.
@@ -98,7 +93,7 @@ var groupTitles = []string{
 
 // Metrics returns all metrics by their groups, each with an amount as a threshold writes it and what it is.
 func Metrics() (text string) {
-	add := func(name, amount, about string) { text += Row(fmt.Sprintf("  %-19s  %-5s  ", name, amount), about) }
+	add := func(name, amount, about string) { text += row(fmt.Sprintf("  %-19s  %-5s  ", name, amount), about) }
 	for group, title := range groupTitles {
 		text += title + ":\n"
 		for _, m := range metric.Of(metric.Group(group)) {
