@@ -66,7 +66,7 @@ func workloadOf(p *spec.Plan) *file.Workload {
 	of := func(l *spec.Load, class bool) (all file.Settings) {
 		for _, s := range spec.Settings {
 			text := s.Typed(p, l)
-			if off := text == s.Zero && s.Default == s.Zero; text != "" && !off && (s.Class == class || p.Classes == nil) {
+			if off := text == s.Usual() && s.Default == s.Usual(); text != "" && !off && (s.Class == class || p.Classes == nil) {
 				all = append(all, file.Setting{Field: s.Name, Text: text})
 			}
 		}

@@ -191,7 +191,7 @@ func flagError(err error, defs []flagDef) error {
 func meant(text string, names []string) string {
 	text = strings.ToLower(text)
 	for _, s := range spec.Settings {
-		if text != s.Zero && !slices.Contains(names, text) && slices.Contains(s.Choices, text) {
+		if text != s.Usual() && !slices.Contains(names, text) && slices.Contains(s.Choices, text) {
 			return " (did you mean -" + s.Name + " " + text + "?)"
 		}
 	}

@@ -213,7 +213,7 @@ func linesOver(cells []*results.Cell, s spec.Setting) (lines []curve) {
 	})
 	slices.SortStableFunc(cells, func(a, b *results.Cell) int { return cmp.Compare(numberOf(a, s), numberOf(b, s)) })
 	var alike view.Grouped[string, *results.Cell]
-	for i, name := range view.Names(cells, append([]string{s.Name}, s.Implies...)...) {
+	for i, name := range view.Names(cells, s.Name) {
 		name, _, _ = strings.Cut(name, " #") // which tells cells apart that are alike
 		alike.Add(name, cells[i])
 	}

@@ -35,9 +35,9 @@ func ParseKeys(text string) (Keys, error) {
 	case "uniform":
 		k, ok = Keys{}, !more
 	case KeysZipf: // what is no number is out of bounds
-		k.Exponent, _ = strconv.ParseFloat(args, 64)
+		k.Exponent, _ = parseDecimal(args, "")
 		ok = 0.001 <= k.Exponent && k.Exponent <= 20
-		k.text = "zipf:" + strconv.FormatFloat(k.Exponent, 'f', -1, 64)
+		k.text = "zipf:" + plain(k.Exponent)
 	case KeysHot:
 		share, hot, _ := strings.Cut(args, ":")
 		k.Share, _ = ParseShare(share)
@@ -60,7 +60,7 @@ func (k *Keys) UnmarshalText(text []byte) (err error) {
 	if *k, err = ParseKeys(string(text)); err != nil && strings.ContainsAny(string(text), "*@") {
 		*k, err = Keys{text: string(text)}, nil
 	}
-	return unread(err, "key_dist "+keyForms)
+	return err
 }
 
 // Needs returns how many keys there must be at least, for that many clients.

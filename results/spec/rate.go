@@ -4,6 +4,7 @@ package spec
 
 import (
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,16 +33,17 @@ const (
 	MinRate = 0.001
 )
 
-const rateForms = "must be arrivals a second such as 5000, 5k or 0.5 (0.001 to 10M), or rise in a time as in 1k:50k:10s"
+const rateForms = "must be arrivals a second such as 5000, 5k or 0.5 (0.001 to 10M), " +
+	"or change from one rate to another in a time as in 1k:50k:10s"
 
 // ParseRate reads a rate. The error does not repeat the text.
 func ParseRate(text string) (r Rate, err error) {
 	parts := strings.Split(text, ":")
-	switch r.From = parseNumber(parts[0]); len(parts) {
+	switch r.From = arrivals(parts[0]); len(parts) {
 	case 1:
 		r.To = r.From
 	case 3:
-		r.To = parseNumber(parts[1])
+		r.To = arrivals(parts[1])
 		r.Over, err = time.ParseDuration(parts[2])
 	}
 	ramp := r.From != r.To && time.Millisecond <= r.Over && r.Over <= 7*MaxTime
@@ -51,11 +53,13 @@ func ParseRate(text string) (r Rate, err error) {
 	return r, nil
 }
 
-// parseNumber reads arrivals a second; 0 is none that are possible. The unit becomes an exponent, so that 0.57k is
-// 570 and not the float beside it.
-func parseNumber(text string) float64 {
+var arrivalsForm = regexp.MustCompile(`^[0-9.]+[kM]?$`)
+
+// arrivals reads arrivals a second; 0 is none that are possible. The unit becomes an exponent, so that 0.57k is 570
+// and not the float beside it.
+func arrivals(text string) float64 {
 	perSecond, err := strconv.ParseFloat(strings.NewReplacer("k", "e3", "M", "e6").Replace(text), 64)
-	if err != nil || !(MinRate <= perSecond && perSecond <= MaxRate) {
+	if err != nil || !arrivalsForm.MatchString(text) || perSecond < MinRate || perSecond > MaxRate {
 		return 0
 	}
 	return perSecond
@@ -63,27 +67,24 @@ func parseNumber(text string) float64 {
 
 func plain(perSecond float64) string { return strconv.FormatFloat(perSecond, 'f', -1, 64) }
 
-// parseTypedRate reads a rate as it is typed, where 0 and the empty text are none.
-func parseTypedRate(text string) (Rate, error) {
-	if text == "0" || text == "" {
-		return Rate{}, nil
-	}
-	return ParseRate(text)
-}
-
 // String returns the canonical spelling, without k and M; empty for none.
 func (r Rate) String() string {
-	if r.Over > 0 {
+	switch {
+	case r.IsZero():
+		return ""
+	case r.Over > 0:
 		return plain(r.From) + ":" + plain(r.To) + ":" + Brief(r.Over)
 	}
-	return ifSet(r.From > 0, plain(r.From))
+	return plain(r.From)
 }
 
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 func (r *Rate) UnmarshalText(text []byte) (err error) {
-	*r, err = parseTypedRate(string(text))
-	return unread(err, "rate "+rateForms)
+	if len(text) > 0 { // as plans without a rate may have it
+		*r, err = ParseRate(string(text))
+	}
+	return err
 }
 
 // IsZero reports whether there are no arrivals.

@@ -37,12 +37,12 @@ func TestParseRate(t *testing.T) {
 
 func TestParseRateErrors(t *testing.T) {
 	for _, text := range []string{
-		"", "0", "0.0009", "10000001", "99999999M", "1" + strings.Repeat("0", 400), "-5", " 5", "5 ", "5K", "5kk", "k", "1.5.5",
+		"", "0", "0.0009", "10000001", "99999999M", "1" + strings.Repeat("0", 400), "-5", " 5", "5 ", "5K", "5kk", "k", "1.5.5", "1e3", "1e3k",
 		"0x10", "NaN", "inf", "100/s", "many", "1k:50k", "1k:50k:10s:5", "1k::10s", "1k:50k:10", "1k:50k:", "1k:50k:-10s",
 		"1k:50k:1us", "1k:50k:200h", "1k:1000:10s", "stairs:1k:50k:10", "Steps:1k:10s",
 	} {
 		r, err := spec.ParseRate(text)
-		if err == nil || r != (spec.Rate{}) || !strings.Contains(err.Error(), "5000, 5k or 0.5 (0.001 to 10M), or rise in a time as in 1k:50k:10s") {
+		if err == nil || r != (spec.Rate{}) || !strings.Contains(err.Error(), "5000, 5k or 0.5 (0.001 to 10M), or change from one rate to another in a time as in 1k:50k:10s") {
 			t.Errorf("%.30q is %v, %v", text, r, err)
 		}
 	}

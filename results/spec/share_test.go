@@ -36,14 +36,12 @@ func TestParseShare(t *testing.T) {
 			t.Errorf("%q is %v, %s, %v; want %v, %s", in, got, FormatShare(got), err, want.share, want.text)
 		}
 	}
-	const form, whole = "must be a share such as 10% or 0.1", "must be 0% to 100%"
-	for in, want := range map[string]string{
-		"": form, "%": form, "x": form, "-1%": form, "1e-3": form, "NaN": form, "0x1p-2": form, "1/2": form, "1.2.3": form,
-		"1": "must have a percent sign: 1%", "2.5": "must have a percent sign: 2.5%", "100": "must have a percent sign: 100%",
-		"101": whole, "101%": whole, "100.00000000001%": whole, "9" + zeros(400): whole, "9" + zeros(400) + "%": whole,
+	for _, in := range []string{
+		"", "%", "x", "-1%", "1e-3", "NaN", "0x1p-2", "1/2", "1.2.3", "1", "2.5", "100",
+		"101", "101%", "100.00000000001%", "9" + zeros(400), "9" + zeros(400) + "%",
 	} {
-		if got, err := ParseShare(in); err == nil || err.Error() != want {
-			t.Errorf("%.20q is %v, %v; want %s", in, got, err, want)
+		if got, err := ParseShare(in); err == nil || got != 0 || !strings.HasPrefix(err.Error(), "must be 0% to 100%, ") {
+			t.Errorf("%.20q is %v, %v", in, got, err)
 		}
 	}
 }

@@ -1,7 +1,11 @@
 // Package spec says what a run is asked to do.
 package spec
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Plan is the cell: everything that was asked for and that decides whether two records may be compared.
 type Plan struct {
@@ -75,17 +79,10 @@ type Class struct {
 func (l Load) Open() bool { return !l.Rate.IsZero() || l.Burst > 0 }
 
 // HoldTimes returns how long locks are held, fixed or drawn.
-func (l Load) HoldTimes() Times { return timesOf(l.Hold, l.HoldDist) }
+func (l Load) HoldTimes() Times { return cmp.Or(l.HoldDist, Times{A: l.Hold}) }
 
 // ThinkTimes returns how long clients think, fixed or drawn.
-func (l Load) ThinkTimes() Times { return timesOf(l.Think, l.ThinkDist) }
-
-func timesOf(fixed time.Duration, drawn Times) Times {
-	if drawn == (Times{}) {
-		return Times{A: fixed}
-	}
-	return drawn
-}
+func (l Load) ThinkTimes() Times { return cmp.Or(l.ThinkDist, Times{A: l.Think}) }
 
 // BurstRate returns how many arrivals a second the bursts make on average; 0 without Burst.
 func (l Load) BurstRate() float64 {
@@ -101,6 +98,41 @@ func (p *Plan) Groups() []Class {
 		return p.Classes
 	}
 	return []Class{{Load: p.Load}}
+}
+
+// Share is the part of a load that one of several processes has, its rank being from 0. The zero value is the whole
+// load.
+type Share struct{ Rank, Ranks int }
+
+// ShareOf returns the share of a rank in p.
+func ShareOf(p *Plan, rank int) Share { return Share{rank, max(1, p.Processes)} }
+
+// Whole reports whether there are no others.
+func (s Share) Whole() bool { return s.Ranks <= 1 }
+
+// Range returns which of n things are the share's, from low to below high. Those of all ranks are all n.
+func (s Share) Range(n int) (low, high int) {
+	ranks := max(1, s.Ranks)
+	return n * s.Rank / ranks, n * (s.Rank + 1) / ranks
+}
+
+// Of returns how many of n things are the share's.
+func (s Share) Of(n int) int {
+	low, high := s.Range(n)
+	return high - low
+}
+
+// Plan returns what a process with that share opens its service for: p with its clients alone.
+func (s Share) Plan(p Plan) Plan {
+	clients := 0
+	for _, c := range p.Groups() {
+		clients += s.Of(c.Clients)
+	}
+	p.Clients, p.Processes, p.Classes = clients, 0, slices.Clone(p.Classes)
+	for i := range p.Classes {
+		p.Classes[i].Clients = s.Of(p.Classes[i].Clients)
+	}
+	return p
 }
 
 // SeedOf returns the seed of the n-th trial, from 0, of those that were asked for with one seed. The first has that

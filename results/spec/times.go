@@ -74,7 +74,7 @@ func (t Times) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 func (t *Times) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTimes(string(text))
-	return unread(err, "hold_dist and think_dist "+timeForms)
+	return err
 }
 
 // At returns the time that a share u of all times is not longer than, 0 < u < 1, and 0 for a file, which only its

@@ -16,7 +16,7 @@ func TestParseInt(t *testing.T) {
 			t.Errorf("%q is %d, %v; want %d", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "k", "_", "0x10", "1.5k", "ten", "10m", "1 0", "9223372036854775807k", "99999999999999999999", "-"} {
+	for _, in := range []string{"", "k", "_", "_1", "1_", "1__0", "0x10", "1.5k", "ten", "10m", "1 0", "9223372036854775807k", "99999999999999999999", "-"} {
 		if got, err := ParseInt(in); err == nil {
 			t.Errorf("%q is taken for %d", in, got)
 		}
@@ -54,9 +54,9 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%q is %v, %v; want %v", in, got, err, want)
 		}
 	}
-	for in, want := range map[string]string{"30": "must have a unit, as in 30s or 30ms", "x": "must be a time such as 250us, 1.5ms, 30s or 2m", "": "must be a time such as 250us, 1.5ms, 30s or 2m"} {
-		if _, err := ParseTime(in); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", in, err, want)
+	for _, in := range []string{"30", "x", ""} {
+		if _, err := ParseTime(in); err == nil || err.Error() != "must be a time with its unit such as 250us, 1.5ms, 30s or 2m" {
+			t.Errorf("%q: %v", in, err)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func settingAxes() (all []Axis) {
 		load := s.Class || slices.Contains([]string{"keys", "reentry", "n", "probe", "durability"}, s.Name)
 		text := func(p *spec.Plan, l *spec.Load) string { return written(s, s.Typed(p, l)) }
 		a := Axis{Title: s.Name, Load: load, Late: s.Constant && !load,
-			zero: written(s, s.Zero), usual: written(s, s.Default)}
+			zero: written(s, s.Usual()), usual: written(s, s.Default)}
 		switch s.Name {
 		case "nodes", "replicas", "acks", "arrival", "burst":
 			continue // topology and rate have them

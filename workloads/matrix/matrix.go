@@ -63,7 +63,7 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 				return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
 			}
 			for i := range values {
-				a.Setting.Copy(&p, &values[i])
+				a.Setting.Copy(&p, &p.Load, &values[i])
 				crossed = append(crossed, p)
 			}
 		}

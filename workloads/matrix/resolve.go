@@ -95,7 +95,7 @@ func clearUnread(p *spec.Plan, kept func(spec.Setting) bool) {
 	for _, l := range loads {
 		for _, s := range spec.Settings {
 			if !kept(s) && !s.Reads(p, l) {
-				s.Clear(p, l)
+				s.Copy(p, l, &spec.Plan{})
 			}
 		}
 	}
