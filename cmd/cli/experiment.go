@@ -70,7 +70,7 @@ func oneSide(o *options, env environ, find func(*servers.Service) (string, error
 	if err = cmp.Or(r.err, err); err != nil {
 		return e, err
 	}
-	if err := e.addCells(axes, seed); err != nil {
+	if err := e.addCells(spec.Plan{Seed: seed}, axes); err != nil {
 		return e, err
 	}
 	if len(e.Cells) == 0 {
@@ -81,9 +81,9 @@ func oneSide(o *options, env environ, find func(*servers.Service) (string, error
 }
 
 // addCells adds the matrix of all axes.
-func (e *experiment) addCells(axes []matrix.Axis, seed uint64) error {
+func (e *experiment) addCells(base spec.Plan, axes []matrix.Axis) error {
 	o := e.options
-	base := spec.Plan{Seed: seed, Command: o.typed}
+	base.Command = o.typed
 	if o.workload != nil {
 		base.Workload = o.workload.Name
 	}

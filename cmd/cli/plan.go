@@ -3,13 +3,13 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,12 +17,16 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 func (p *program) planCommand() *cobra.Command {
@@ -32,97 +36,68 @@ func (p *program) planCommand() *cobra.Command {
 		Args:  noArgs,
 	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-			if why := notOfAPlan[unknown.GetSpecifiedName()]; why != "" {
-				return usageErrorf("-%s: %s", unknown.GetSpecifiedName(), why)
-			}
+		unknown, ok := errors.AsType[*pflag.NotExistError](err)
+		if ok && slices.Contains(notOfAPlan, unknown.GetSpecifiedName()) {
+			return usageErrorf("-%s: a plan chooses its trials: say which arrivals there are with -rate, what must be true of "+
+				"them with -slo, and how long all may take with -budget", unknown.GetSpecifiedName())
 		}
 		return flagError(err, planFlags)
 	})
 	return c
 }
 
-const byBudget = "a plan chooses its trials and their length: say how long all may take with -budget"
-
-// notOfAPlan are flags of a run that a plan has none of, each with the reason.
-var notOfAPlan = map[string]string{
-	"think":    "a plan is about arrivals, which come whatever clients do: say how many with -rate",
-	"n":        byBudget,
-	"duration": byBudget,
-	"warmup":   byBudget,
-	"trials":   byBudget,
-	"oracle":   "a plan always checks mutual exclusion",
-	"vs":       "a plan compares all its candidates: give lists, as in -wait backoff,queue",
-	"fail-on":  "-slo says what must be true",
-	"probe":    "a neighbour is no part of the objective",
-	"shared":   "a plan cannot tell what other runs took from what a lock can do",
-}
-
-// planFlags are those of lockbench plan: its question, and those of a run with which the load is one.
-var planFlags = func() []flagDef {
-	load := map[string]string{
-		"rate":    "arrivals a second that have to be sustained, of all classes together;\nwithout it, the most is found (5k)",
-		"arrival": "how arrivals follow one another: poisson, or constant, which hides\nthe queue (default poisson)",
-		"lock":    "lock design (default: the best of each driver, see above)",
-		"clients": "clients that serve the arrivals (default: as many as it takes)",
-	}
-	defs := []flagDef{
-		sloFlag,
-		{"need", "", groupQuestion, "CLAIMS", "", false, "what a candidate has to claim: " + strings.Join(claimNames(), ", ")},
-		{"budget", "", groupQuestion, "TIME", "", false, "how long it may take (default 60s a candidate, 90s without -rate,\nat most 20m)"},
-		{"max-rate", "", groupQuestion, "RATE", "", false, "arrivals a second that no trial exceeds (default: none; for your own\nserver twice -rate)"},
-		{"force", "", groupQuestion, "", "false", false, "measure even if no lock can carry the load"},
-	}
-	for _, f := range measuringFlags {
-		if notOfAPlan[f.name] != "" {
-			continue
-		}
-		if s, ok := spec.Find(f.name); ok && ofTheLoad(s) {
-			f.axis = false
-		}
-		if usage := load[f.name]; usage != "" {
-			f.usage, f.def = usage, map[string]string{"arrival": spec.Poisson}[f.name]
-		}
-		defs = append(defs, f)
-	}
-	return append(defs,
-		flagDef{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE, and the answer at the end"},
-		metricsFlag,
-		liveFlag,
-		quietFlag,
-		flagDef{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
-		formatFlag,
-		flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known of each candidate: its trials and risks"},
-	)
-}()
-
 // answers are what plan writes.
 var answers = kind[*capacity.Answer]{
 	document: report.Plan,
-	exit:     exitOfAnswer,
-	formats: []output[*capacity.Answer]{
-		{name: "json", write: func(w io.Writer, a *capacity.Answer) error {
-			return export.JSON(w, a.Known()) // what is not known is 0 or absent
-		}},
+	exit: func(a *capacity.Answer) int {
+		works := func(c capacity.CandidateAnswer) bool { return c.Verdict != capacity.Failed }
+		if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, works) {
+			return exitError
+		}
+		return map[capacity.Verdict]int{
+			capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive,
+		}[a.Verdict]
 	},
+	formats: []output[*capacity.Answer]{{name: "json", write: export.JSON[*capacity.Answer]}},
+}
+
+// search is a plan under way.
+type search struct {
+	*program
+	*question
+	config  runner.Config
+	printer printer[*capacity.Answer]
+	watch   observer
+	runner  *runner.Runner // nil as long as nothing runs
+	known   *capacity.Search
+	trials  int    // so far
+	partial string // why it ended before its time
 }
 
 // plan answers the question that the options ask.
 func (p *program) plan(ctx context.Context, o *options) error {
-	q, err := p.readQuestion(o)
+	place, err := p.findPlace(o)
 	if err != nil {
 		return err
 	}
-	config, err := p.config(o, q.Experiment)
+	q, err := questionOf(o, p.env, p.stdin, (*servers.Service).Locate)
 	if err != nil {
 		return err
 	}
-	config.Allows = q.Allows
-	s := newSearch(p, q, config)
-	if s.printer, err = answers.printer(p, o, append(q.files(), config.Output)...); err != nil {
+	q.Place = place
+	learnTargets(&p.secrets, q.AllTargets())
+	s := &search{program: p, question: q, known: capacity.NewSearch(&q.Question)}
+	if s.config, err = p.config(o, q.Experiment); err != nil {
 		return err
 	}
-	return p.conduct(ctx, o, q.Experiment, config, &s.watch, s.print, s.search)
+	s.config.Allows = q.Allows
+	if s.printer, err = answers.printer(p, o, q.files()...); err != nil {
+		return err
+	}
+	s.watch = observer{command: "lockbench plan", label: func(j runner.Job) string {
+		return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
+	}}
+	return p.conduct(ctx, o, q.Experiment, s.config, &s.watch, s.print, s.search)
 }
 
 // print writes what is known beforehand, and what would be run.
@@ -144,13 +119,9 @@ func (s *search) print(w io.Writer) error {
 		}
 	}
 	s.announcePlan(say)
-	if t, more := s.known.Next(); more {
-		first, wrong := workloadOf(&t.Plan).YAML(true)
-		say("first:")
-		fmt.Fprint(w, "  "+first)
-		return cmp.Or(err, wrong)
+	if _, more := s.known.Next(); !more {
+		say("nothing would be run")
 	}
-	say("nothing would be run")
 	return err
 }
 
@@ -165,13 +136,121 @@ func (s *search) announcePlan(say func(string, ...any)) {
 	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(s.Time()))
 }
 
-// exitOfAnswer returns the exit code of an answer.
-func exitOfAnswer(a *capacity.Answer) int {
-	works := func(c capacity.CandidateAnswer) bool { return c.Verdict != capacity.Failed }
-	if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, works) {
-		return exitError
+// search runs trials as long as there is something to learn, and writes the answer, also after an interruption.
+func (s *search) search(ctx context.Context, r *runner.Runner) error {
+	s.runner = r
+	if _, more := s.known.Next(); !more {
+		return s.finish(ctx)
 	}
-	return map[capacity.Verdict]int{
-		capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive,
-	}[a.Verdict]
+	s.announce(s.program)
+	s.announcePlan(s.say)
+	return r.Do(ctx, func() error {
+		s.runTrials(ctx, s.measure)
+		r.SaveRest()
+		return s.finish(ctx)
+	})
+}
+
+// measuring runs a trial. If it does not work, the record says why.
+type measuring func(context.Context, capacity.Trial) *results.Record
+
+// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer.
+func (s *search) runTrials(ctx context.Context, measure measuring) {
+	for t, more := s.known.Next(); more && s.partial == ""; t, more = s.known.Next() {
+		s.watch.page.soFar(func() *report.Document {
+			a := s.answer()
+			a.Partial, a.Advice = "the search goes on", "" // which is what to do next time
+			return report.Plan(a)
+		})
+		if err := s.runTrial(ctx, t, measure); ctx.Err() != nil {
+			s.partial = fmt.Sprint(context.Cause(ctx))
+		} else if err != nil {
+			s.partial = err.Error()
+			s.lose("the search ends early: %s", err)
+		}
+	}
+}
+
+// runTrial runs a trial, and keeps its record unless a signal has cut it short. The error is why the search cannot go on.
+func (s *search) runTrial(ctx context.Context, t capacity.Trial, measure measuring) error {
+	if err := s.runner.Lost(); err != nil {
+		return err
+	}
+	rec := measure(ctx, t)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	was, is := s.known.Candidate(t.Candidate).Server.Version, rec.Server.Version
+	if was != is && was != "" && is != "" { // both have answered
+		return fmt.Errorf("%s: its server is %s now, and was %s", s.Candidates[t.Candidate].Name, is, was)
+	}
+	s.known.Add(rec)
+	s.trials++
+	s.runner.Save(rec)
+	if s.options.on("quiet") {
+		return nil
+	}
+	c := s.known.Candidate(t.Candidate)
+	last := c.Points[len(c.Points)-1]
+	found := format.Percent(last.Share.Mid) + " late"
+	if why, _, _ := strings.Cut(last.Left, "; "); why != "" { // the main reason
+		found = "does not count: " + why
+	}
+	if c.Verdict != capacity.Undecided {
+		found += strings.TrimSuffix(fmt.Sprintf("; %s: %s", c.Verdict, c.Why), ": ")
+	}
+	s.say("%d: %s at %s (%s): %s", s.trials, c.Name, report.PlanRate(t.Rate), t.Stage, found)
+	return nil
+}
+
+// measure runs a trial on its server.
+func (s *search) measure(ctx context.Context, t capacity.Trial) *results.Record {
+	j := runner.Job{
+		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,
+		After: max(0, s.Time()-s.answer().Spent-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
+	}
+	rec, err := s.runner.Measure(ctx, j)
+	if err != nil {
+		return s.runner.Failed(j, err)
+	}
+	return rec
+}
+
+// stopGrowing returns what stops a trial whose queue is over its limit and keeps growing for a second. Bursts make a
+// queue each time, so that it is compared with that of the burst before.
+func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
+	const snapshots = 4 // a second; see workloads.Run.Progress
+	over, holding := time.Second, 0.0
+	for _, g := range t.Plan.Groups() {
+		over = max(over, g.Burst)
+		holding = max(holding, g.Hold.Seconds())
+	}
+	limit := int64(t.QueueLimit) + int64(t.Rate*holding) // holders are under way, too
+	var pending []int64
+	return func(s workloads.Snapshot) string {
+		pending = append(pending, s.Pending)
+		before := len(pending) - 1 - int(over.Seconds()*snapshots)
+		if before >= 0 && s.Pending > limit && pending[before] > limit/2 && s.Pending > pending[before] {
+			return capacity.QueueGrew
+		}
+		return ""
+	}
+}
+
+// answer returns what is known so far.
+func (s *search) answer() *capacity.Answer {
+	a := s.known.Answer(s.config.Env).Known()
+	a.Skipped, a.Partial = s.skipped, s.partial
+	return a
+}
+
+// finish writes the answer, also behind the records that it comes from, and chooses the exit code.
+func (s *search) finish(ctx context.Context) error {
+	a := s.answer()
+	if s.trials > 0 {
+		s.runner.SaveAnswer(a)
+	}
+	err := s.printer.end(a)
+	s.watch.page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Plan(a)) })
+	return s.interrupted(ctx, err)
 }

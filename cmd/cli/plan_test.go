@@ -25,7 +25,7 @@ import (
 )
 
 // inquire reads a question.
-func inquire(t *testing.T, line string) (*question, *options) {
+func inquire(t *testing.T, line string) *question {
 	t.Helper()
 	flags := pflag.NewFlagSet("plan", pflag.ContinueOnError)
 	o := newOptions(flags, planFlags)
@@ -36,29 +36,28 @@ func inquire(t *testing.T, line string) (*question, *options) {
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
-	return q, o
+	return q
 }
 
-// fakeSearch returns a plan whose trials take no time; they are those of a line of clients at one key that holds it for a
+// fakeSearch returns a plan, and what makes its trials, which take no time; they are those of a line of clients at one key that holds it for a
 // millisecond, the first candidate's a tenth of a millisecond longer.
-func fakeSearch(t *testing.T, line string) (*search, *options) {
-	q, o := inquire(t, line)
+func fakeSearch(t *testing.T, line string) (*search, measuring) {
+	q := inquire(t, line)
 	p := &program{stderr: &progress.Writer{W: io.Discard}, env: environment()}
 	config, err := p.config(q.options, q.Experiment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSearch(p, q, config)
+	s := &search{program: p, question: q, config: config, known: capacity.NewSearch(&q.Question)}
 	if s.runner, err = runner.New(q.Experiment, config); err != nil {
 		t.Fatal(err)
 	}
-	s.run = func(_ context.Context, t capacity.Trial) *results.Record {
+	return s, func(_ context.Context, t capacity.Trial) *results.Record {
 		hold := time.Millisecond + time.Duration(1-t.Candidate)*100*time.Microsecond
 		r := fakeTrial(t, hold)
-		r.Run, r.Cell, r.Env, r.Server = "run", t.Candidate, config.Env, results.Server{Kind: t.Plan.Server, Name: "fake"}
+		r.Run, r.Cell, r.Env, r.Server = "run", t.Candidate, config.Env, results.Server{Kind: t.Plan.Server, Name: "fake", Version: "7"}
 		return r
 	}
-	return s, o
 }
 
 func fakeTrial(t capacity.Trial, hold time.Duration) *results.Record {
@@ -88,11 +87,11 @@ func fakeTrial(t capacity.Trial, hold time.Duration) *results.Record {
 // finished runs a plan to its end, and returns the answer, which it leaves in the file of the plan.
 func finished(t *testing.T, line string) string {
 	t.Helper()
-	s, _ := fakeSearch(t, line)
-	s.runTrials(t.Context())
-	s.runner.SaveAnswer(s.answer().Known())
+	s, measure := fakeSearch(t, line)
+	s.runTrials(t.Context(), measure)
+	s.runner.SaveAnswer(s.answer())
 	var b strings.Builder
-	if err := export.JSON(&b, s.answer().Known()); err != nil {
+	if err := export.JSON(&b, s.answer()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -138,10 +137,11 @@ func TestPlanFileHasItsAnswer(t *testing.T) {
 // TestPlanDesigns: without -lock the candidates are the designs that are worth a choice.
 func TestPlanDesigns(t *testing.T) {
 	for line, want := range map[string]string{
-		"-driver rueidis,zookeeper,postgres": "set-nx fenced fair sequential advisory row-lock",
-		"-driver rueidis -reentry 2":         "reentrant-count redisson",
-		"-driver rueidis -need reentrant":    "reentrant-count redisson",
-		"-driver mysql -need fenced":         "unique-row",
+		"-driver rueidis,zookeeper,postgres":                    "set-nx fenced fair sequential advisory row-lock",
+		"-driver rueidis -reentry 2":                            "reentrant-count redisson",
+		"-driver rueidis -need reentrant":                       "reentrant-count redisson",
+		"-driver mysql -need fenced":                            "unique-row",
+		"-driver rueidis -topology single,redlock -need fenced": "fenced", // which a majority is not
 	} {
 		s, _ := fakeSearch(t, "-rate 300 -hold 1ms -slo response.p99<20ms "+line)
 		var got []string
@@ -157,17 +157,16 @@ func TestPlanDesigns(t *testing.T) {
 // TestPlanServers: a candidate whose server becomes another one ends the plan with what is known, and the record is not kept.
 func TestPlanServers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.jsonl")
-	s, _ := fakeSearch(t, fakePlan+file)
-	good := s.run
-	s.run = func(ctx context.Context, t capacity.Trial) *results.Record {
+	s, good := fakeSearch(t, fakePlan+file)
+	measure := func(ctx context.Context, t capacity.Trial) *results.Record {
 		r := good(ctx, t)
 		if t.Number == 1 {
 			r.Server.Version = "8"
 		}
 		return r
 	}
-	s.runTrials(t.Context())
-	if !s.lost || !strings.HasSuffix(s.answer().Partial, ": its server is fake 8 now, and was fake ") {
+	s.runTrials(t.Context(), measure)
+	if !s.lost || !strings.HasSuffix(s.answer().Partial, ": its server is 8 now, and was 7") {
 		t.Errorf("lost %t, partial: %s", s.lost, s.answer().Partial)
 	}
 	if text, _ := os.ReadFile(file); bytes.Contains(text, []byte(`"version":"8"`)) {
@@ -181,14 +180,14 @@ func TestPlanLosesItsFile(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s, _ := fakeSearch(t, fakePlan+filepath.Join(dir, "p.jsonl"))
+	s, measure := fakeSearch(t, fakePlan+filepath.Join(dir, "p.jsonl"))
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	s.runTrials(t.Context())
+	s.runTrials(t.Context(), measure)
 	s.runner.SaveRest()
 	var got strings.Builder
-	if err := export.JSON(&got, s.answer().Known()); err != nil {
+	if err := export.JSON(&got, s.answer()); err != nil {
 		t.Fatal(err)
 	}
 	if want := finished(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl")); got.String() != want || !s.lost {
@@ -198,16 +197,15 @@ func TestPlanLosesItsFile(t *testing.T) {
 
 // TestPlanStops: what a signal cuts short leaves no record, and the answer says that it is partial.
 func TestPlanStops(t *testing.T) {
-	s, _ := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	good := s.run
-	s.run = func(_ context.Context, t capacity.Trial) *results.Record {
+	measure := func(_ context.Context, t capacity.Trial) *results.Record {
 		if s.trials == 5 {
 			cancel(&interruption{os.Interrupt})
 		}
 		return good(ctx, t)
 	}
-	s.runTrials(ctx)
+	s.runTrials(ctx, measure)
 	if a := s.answer(); s.trials != 5 || a.Partial != "stopped by interrupt" {
 		t.Errorf("%d trials, partial %q", s.trials, a.Partial)
 	}
@@ -215,19 +213,18 @@ func TestPlanStops(t *testing.T) {
 
 // TestPlanFailures: a candidate whose trials do not work is left out, and the others are answered.
 func TestPlanFailures(t *testing.T) {
-	s, _ := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
-	good := s.run
-	s.run = func(ctx context.Context, t capacity.Trial) *results.Record {
+	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	measure := func(ctx context.Context, t capacity.Trial) *results.Record {
 		r := good(ctx, t)
 		if t.Candidate == 1 {
 			r = &results.Record{Schema: r.Schema, ID: r.ID, Started: r.Started, Trial: r.Trial, Cell: 1, Plan: r.Plan, Cost: r.Cost, Partial: "no server"}
 		}
 		return r
 	}
-	s.runTrials(t.Context())
+	s.runTrials(t.Context(), measure)
 	a := s.answer()
-	if a.Verdict != capacity.Sustains || exitOfAnswer(a) != exitOK {
-		t.Errorf("verdict %s, exit code %d", a.Verdict, exitOfAnswer(a))
+	if a.Verdict != capacity.Sustains || answers.exit(a) != exitOK {
+		t.Errorf("verdict %s, exit code %d", a.Verdict, answers.exit(a))
 	}
 	for _, c := range a.Candidates {
 		if failed := c.Name == "memory reentrant"; failed != (c.Verdict == capacity.Failed) || failed && !strings.Contains(c.Why, "no server") {
@@ -249,7 +246,7 @@ func TestStopGrowing(t *testing.T) {
 		"bursts":       {"-burst 4s", func(i int) int64 { return int64(20000 - 1000*(i%16)) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q, _ := inquire(t, "-driver memory -lock mutex -hold 1us -slo response.p99<20ms "+test.line)
+			q := inquire(t, "-driver memory -lock mutex -hold 1us -slo response.p99<20ms "+test.line)
 			trial, _ := capacity.NewSearch(&q.Question).Next()
 			stop, why := stopGrowing(trial), ""
 			for i := range 60 {
@@ -268,7 +265,7 @@ func TestStopGrowing(t *testing.T) {
 func TestPlanOfPresets(t *testing.T) {
 	for _, name := range presets.Names() {
 		t.Run(name, func(t *testing.T) {
-			q, _ := inquire(t, "-driver rueidis -lock set-nx -workload "+name)
+			q := inquire(t, "-driver rueidis -lock set-nx -workload "+name)
 			for i := range q.Candidates {
 				if a := capacity.Analyse(&q.Question, &q.Candidates[i], 0); a.Impossible != "" {
 					t.Error(a.Impossible)

@@ -1,8 +1,9 @@
-// From the options of lockbench plan to the question, and to the cells that are its candidates.
+// From the flags of lockbench plan to the question, and to the cells that are its candidates.
 
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,71 +12,141 @@ import (
 	"strings"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results/capacity"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/shape"
 	"github.com/lockbench/lockbench/workloads/target"
 )
+
+// notOfAPlan are the flags of a run in place of which a plan has its question.
+var notOfAPlan = []string{"think", "n", "duration", "warmup", "trials", "oracle", "vs", "fail-on", "probe", "shared"}
+
+// planFlags are those of lockbench plan: its question, and those of a run with which the load is one.
+var planFlags = slices.Concat([]flagDef{
+	sloFlag,
+	{"need", "", groupQuestion, "CLAIMS", "", false, "what candidates have to claim (not with -lock): " + strings.Join(claimNames(), ", ")},
+	{"budget", "", groupQuestion, "TIME", "", false,
+		"how long it may take (default 60s a candidate, 90s without -rate,\nat most 20m)"},
+	{"max-rate", "", groupQuestion, "RATE", "", false,
+		"arrivals a second that no trial exceeds (default: none; for your own\nserver twice -rate)"},
+	{"force", "", groupQuestion, "", "false", false, "measure even if no lock can carry the load"},
+}, planLoadFlags(), []flagDef{
+	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE, and the answer at the end"},
+	metricsFlag,
+	liveFlag,
+	quietFlag,
+	{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
+	formatFlag,
+	{"verbose", "v", groupOutput, "", "false", false, "all that is known of each candidate: its trials and risks"},
+})
+
+func planLoadFlags() (defs []flagDef) {
+	for _, f := range measuringFlags {
+		s, _ := spec.Find(f.name)
+		f.axis = f.axis && !ofTheLoad(s)
+		switch f.name {
+		case "rate":
+			f.def, f.usage = "", "arrivals a second that have to be sustained, of all classes together;\n"+
+				"without it, the most is found (5k)"
+		case "arrival":
+			f.def, f.usage = spec.Poisson, "how arrivals follow one another: poisson, or constant, which hides\n"+
+				"the queue (default poisson)"
+		case "lock":
+			f.usage = "lock design (default: the best of each driver, see above)"
+		case "clients":
+			f.def, f.usage = "", "clients that serve the arrivals (default: as many as it takes)"
+		}
+		if !slices.Contains(notOfAPlan, f.name) {
+			defs = append(defs, f)
+		}
+	}
+	return defs
+}
+
+// ofTheLoad reports whether a setting is part of the load, of which a plan has one.
+func ofTheLoad(s spec.Setting) bool { return s.Class || s.Name == "keys" }
+
+func claimNames() (names []string) {
+	for _, c := range catalog.Claimed {
+		names = append(names, c.Name)
+	}
+	return names
+}
 
 // question is a question about capacity. Candidate i is its cell i.
 type question struct {
 	capacity.Question
 	experiment
 	need    []string // the claims that a candidate has to have
-	skipped []string // names and designs that are no candidates, each with the reason
+	skipped []string // what is no candidate, each with the reason
 }
 
-// readQuestion reads from the options, and from what they name, what is asked.
-func (p *program) readQuestion(o *options) (*question, error) {
-	place, err := p.findPlace(o)
-	if err != nil {
-		return nil, err
-	}
-	q, err := questionOf(o, p.env, p.stdin, (*servers.Service).Locate)
-	if err != nil {
-		return nil, err
-	}
-	q.Place = place
-	learnTargets(&p.secrets, q.AllTargets())
-	return q, nil
-}
-
-// questionOf does so with whatever finds the program of a service. What is wrong is a usage error that names the flag.
+// questionOf reads what is asked. find looks for the program of a service. What is wrong is a usage error that names the
+// flag.
 func questionOf(
 	o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error),
-) (q *question, err error) {
-	q = &question{experiment: experiment{options: o}}
-	for _, read := range []func() error{
-		q.readBounds, func() error { return q.readLoad(stdin) }, q.readSLO, func() error {
-			targets, err := decideTargets(o, env, find)
-			q.Targets = map[string]target.Targets{"": targets}
-			return err
-		}, q.addCandidates, q.checkRead, q.keepClaiming, q.ask,
-	} {
-		if err := read(); err != nil {
-			return nil, err
-		}
-	}
-	return q, nil
-}
-
-// readBounds reads -rate, which is about all arrivals, and what bounds the candidates and their trials.
-func (q *question) readBounds() error {
-	r, known := reader{o: q.options}, claimNames()
+) (*question, error) {
+	q := &question{experiment: experiment{options: o}}
+	r, rate, slo := reader{o: o}, o.get("rate"), o.get("slo")
 	q.Rate = scalar(&r, "rate", constantRate)
 	q.MaxRate = scalar(&r, "max-rate", constantRate)
 	q.Budget = scalar(&r, "budget", within(spec.ParseTime, 1, math.MaxInt64, "must be more than 0"))
-	q.Force = q.options.on("force")
-	q.need = list(&r, "need", func(name string) (string, error) {
-		if !slices.Contains(known, name) {
-			return "", fmt.Errorf("no claim is called %q%s; there are %s", name,
-				suggest.DidYouMean("", name, known), strings.Join(known, ", "))
+	q.need, q.Force = list(&r, "need", parseText), o.on("force")
+	ignore := func(opt *option) { opt.text, opt.from = opt.def, fromDefault }
+	ignore(rate) // it is about all arrivals, of which classes have shares
+	if r.err == nil {
+		r.err = o.readWorkload(stdin)
+	}
+	if o.workload != nil {
+		slo.text = cmp.Or(slo.text, o.workload.SLO)
+	}
+	if r.err == nil && slo.text == "" {
+		r.err = usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
+	}
+	q.SLO = scalar(&r, "slo", capacity.ParseSLO)
+	q.Seed = scalar(&r, "seed", spec.ParseSeed)
+	if r.err != nil {
+		return nil, r.err
+	}
+	ignore(o.get("shared"))
+	if o.workload == nil || o.workload.Classes == nil {
+		ignore(o.get("think"))
+		if rate.text == "" && o.get("burst").isDefault() {
+			rate.text = "1" // for that of a trial: an open loop reads more settings
 		}
-		return name, nil
-	})
-	return r.err
+	}
+	targets, err := decideTargets(o, env, find)
+	if err != nil {
+		return nil, err
+	}
+	q.Targets = map[string]target.Targets{"": targets}
+	if err := q.addLocks(); err != nil {
+		return nil, err
+	}
+	if err := q.checkRead(); err != nil {
+		return nil, err
+	}
+	q.addCandidates()
+	external := func(c matrix.Cell) bool { return c.Plan.Server == matrix.External }
+	if q.MaxRate == 0 && slices.ContainsFunc(q.Cells, external) {
+		if q.MaxRate = 2 * q.Rate; q.Rate == 0 {
+			return nil, usageErrorf("-max-rate: how many arrivals a second may your server be offered? " +
+				"a plan without -rate goes on until it is too much: " +
+				"give what its other users can spare, such as -max-rate 2k, or if it has none -max-rate 100k")
+		}
+	}
+	if err := q.Check(); err != nil {
+		return nil, usageErrorf("%w", err)
+	}
+	for i := range q.Cells { // the servers that are started have room for this many
+		q.Cells[i].Plan.Clients = q.MostClients(i)
+	}
+	return q, nil
 }
 
 // constantRate reads one rate; nothing is 0.
@@ -90,80 +161,125 @@ func constantRate(text string) (float64, error) {
 	return rate.Max(), nil
 }
 
-// nominalRate stands for whatever rate a trial has while settings are read, some of which only an open loop reads.
-const nominalRate = "1"
-
-// readLoad reads the workload, whose classes share the rate out, and leaves out what a plan has none of.
-func (q *question) readLoad(stdin io.Reader) error {
-	o, rate := q.options, q.options.get("rate")
-	rate.text, rate.from = "", fromDefault
-	if err := o.readWorkload(stdin); err != nil {
+// addLocks adds the cells of all drivers, with the designs that -lock names or else those that are worth a trial.
+func (q *question) addLocks() error {
+	o, lock := q.options, q.options.get("lock")
+	for _, name := range q.need {
+		if known := claimNames(); !slices.Contains(known, name) {
+			return o.explain(spec.Unknown("need", name, known))
+		}
+		if lock.text != "" {
+			return o.complain(o.get("need"), "it chooses among designs, and %s names them: leave one out", lock.written())
+		}
+	}
+	axes, err := o.axes()
+	if err != nil {
 		return err
 	}
-	leave := []string{"shared"}
-	if o.workload == nil || len(o.workload.Classes) == 0 {
-		leave = append(leave, "think")
-		if rate.from == fromDefault && o.get("burst").isDefault() {
-			rate.text = nominalRate
+	var ofLock, others []matrix.Axis
+	for _, a := range axes {
+		switch name := a.Setting.Name; {
+		case name == "driver", name == "topology", name == "lock":
+			ofLock = append(ofLock, a)
+		case ofTheLoad(a.Setting) && len(a.Values) > 1:
+			return o.complain(o.get(name), "a plan is about one load: give one value, and make a plan for each")
+		default:
+			others = append(others, a)
 		}
 	}
-	for _, name := range leave {
-		opt := o.get(name)
-		opt.text, opt.from = opt.def, fromDefault
-	}
-	for _, opt := range o.list {
-		if s, ok := spec.Find(opt.name); ok && ofTheLoad(s) && strings.Contains(opt.text, ",") {
-			return o.complain(opt, "a plan is about one load: give one value, and make a plan for each")
-		}
-	}
-	return nil
-}
-
-// readSLO reads -slo, or else that of the workload.
-func (q *question) readSLO() (err error) {
-	opt, w := q.options.get(sloFlag.name), q.options.workload
-	text := opt.text
-	if w != nil && opt.from == fromDefault {
-		text = w.SLO
-	}
-	if text == "" {
-		return usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
-	}
-	if q.SLO, err = capacity.ParseSLO(text); err != nil {
-		return usageErrorf("%s: %w", opt.flagOrVariable(), err)
-	}
-	return nil
-}
-
-// ask fills in what the package that plans has to know.
-func (q *question) ask() error {
-	q.Seed = q.Cells[0].Plan.Seed
-	for i := range q.Cells {
-		q.Candidates = append(q.Candidates, q.candidate(i))
-	}
-	external := func(c matrix.Cell) bool { return c.Plan.Server == matrix.External }
-	if q.MaxRate == 0 && slices.ContainsFunc(q.Cells, external) {
-		if q.MaxRate = 2 * q.Rate; q.Rate == 0 {
-			return usageErrorf("-max-rate: how many arrivals a second may your server be offered? " +
-				"a plan without -rate goes on until it is too much: " +
-				"give what its other users can spare, such as -max-rate 2k, or if it has none -max-rate 100k")
-		}
-	}
-	if err := q.Check(); err != nil {
+	plans, err := matrix.Expand(spec.Plan{Seed: q.Seed}, ofLock, maxCells)
+	if err != nil {
 		return usageErrorf("%w", err)
 	}
-	for i := range q.Cells { // the servers that are started have room for this many
-		q.Cells[i].Plan.Clients = q.MostClients(i)
+	for _, p := range plans {
+		for _, p.Lock = range q.designs(p) {
+			if err := q.addCells(p, others); err != nil {
+				return err
+			}
+		}
 	}
+	for _, s := range q.Skipped {
+		q.skipped = append(q.skipped, s.String())
+	}
+	if q.Skipped = nil; len(q.Cells) == 0 {
+		return usageErrorf("there is no candidate: %s", strings.Join(q.skipped, "; "))
+	}
+	q.Schedule(1, q.Seed)
 	return nil
 }
 
-// ofTheLoad reports whether a setting is part of the load, of which a plan has one.
-func ofTheLoad(s spec.Setting) bool { return s.Class || s.Name == "keys" }
-
-func claimNames() (names []string) {
-	for _, c := range catalog.Claimed {
-		names = append(names, c.Name)
+// designs returns the design that p names. If it names none these are the designs of its driver that are safe and claim
+// what is needed, without those that another one is better than: it claims as much and loses to fewer hazards.
+func (q *question) designs(p spec.Plan) (names []string) {
+	knows := p.Topology == "" || slices.Contains(matrix.Topologies(p.Driver), p.Topology) // else addCells leaves it out
+	if p.Lock != "" || drivers.Unstarted(p.Driver) || !knows {
+		return []string{p.Lock}
+	}
+	reentrant := slices.Contains(q.need, "reentrant") || !q.options.get("reentry").isDefault()
+	claims := func(d drivers.Design) []string {
+		d.Traits.Reentrant = d.Traits.Reentrant && reentrant // else nobody asks for it
+		return strings.Split(catalog.Claims(d.Traits), ", ")
+	}
+	needed := slices.Concat([]string{"exclusive", "owned"}, q.need)
+	driver, _ := matrix.Driver(&p)
+	safe := slices.DeleteFunc(slices.Clone(driver.Designs()), func(d drivers.Design) bool {
+		return !includes(claims(d), needed) || !d.Traits.Expires && !d.Traits.Session
+	})
+	better := func(a, b drivers.Design) bool { return includes(claims(a), claims(b)) && includes(b.Loses, a.Loses) }
+	var worse []string
+	for _, d := range safe {
+		beats := func(other drivers.Design) bool { return better(other, d) && !better(d, other) }
+		if slices.ContainsFunc(safe, beats) {
+			worse = append(worse, d.Name)
+		} else {
+			names = append(names, d.Name)
+		}
+	}
+	where := strings.TrimSuffix(p.Driver+"@"+p.Topology, "@")
+	if worse != nil {
+		q.skipped = append(q.skipped, fmt.Sprintf(
+			"%s %s: another design claims as much and loses to fewer hazards; -lock takes any", where, format.And(worse)))
+	}
+	if names == nil {
+		q.skipped = append(q.skipped, fmt.Sprintf(
+			"%s: no design claims %s, and expires or session; -lock takes any", where, strings.Join(needed, ", ")))
 	}
 	return names
+}
+
+// includes reports whether a list has all of some values.
+func includes[T comparable](list, some []T) bool {
+	return !slices.ContainsFunc(some, func(v T) bool { return !slices.Contains(list, v) })
+}
+
+// addCandidates makes a candidate of each cell. The load is the same for all; its rate is for the trials to choose, and the
+// one that is asked for if -rate is missing.
+func (q *question) addCandidates() {
+	load := &q.Cells[0].Plan
+	simple := len(load.Classes) == 0 && load.Burst == 0
+	if q.Rate == 0 && (!simple || q.options.get("rate").from == fromFile) {
+		q.Rate = capacity.Offered(load)
+	}
+	shares, weights := make([]float64, load.Keys), capacity.ArrivalShares(load)
+	for i, g := range load.Groups() {
+		for key, share := range shape.Shares(g.KeyDist, load.Keys, max(1, g.Clients)) {
+			shares[key] += weights[i] * share
+		}
+	}
+	slices.SortFunc(shares, func(a, b float64) int { return cmp.Compare(b, a) })
+	fixed := q.options.get("clients").from > fromFile
+	for i, cell := range q.Cells {
+		p := cell.Plan
+		p.Duration, p.Warmup, p.Ops, p.Command = 0, 0, 0, ""
+		if simple {
+			p.Rate = spec.Rate{}
+		}
+		if simple && !fixed {
+			p.Clients = 0
+		}
+		q.Candidates = append(q.Candidates, capacity.Candidate{
+			Name: q.Name(i), Plan: p, Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong,
+			FixedClients: fixed, LocalLine: matrix.LocalLine(&p), Shares: shares,
+		})
+	}
 }
