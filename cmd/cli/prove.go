@@ -6,22 +6,30 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/cmd/cli/files"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/breakable"
 	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/host"
+	"github.com/lockbench/lockbench/workloads/matrix"
+	"github.com/lockbench/lockbench/workloads/runner"
 )
 
 const groupProof = "What is proven"
@@ -31,16 +39,21 @@ var proveFlags = []flagDef{
 	{"hazard", "", groupProof, "LIST", "", false, "hazards: names or numbers (default: all; -dry-run lists them)"},
 	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},
 	{"lock", "", groupProof, "LIST", "", false, "their lock designs (default: all that claim to exclude)"},
-	{"attempts", "", groupProof, "N", "", false, "attempts of each cell, if there is time for them: none of 20 that\nfails leaves 14 % possible, none of 59 leaves 5 % (default 20, or one\nfor each gap of every-gap if there are more)"},
+	{"attempts", "", groupProof, "N", "", false, "attempts of each cell, if there is time for them: none of 20 that\n" +
+		"fails leaves 14 % possible, none of 59 leaves 5 % (default 20, or one\nfor each gap of every-gap if there are more)"},
 	{"seed", "", groupProof, "N", "0", false, "number of the first attempt: the same number makes the same attempt"},
-	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\nas each service allows, 300ms to 2s); longer for a slow machine"},
+	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\n" +
+		"as each service allows, 300ms to 2s); longer for a slow machine"},
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
-	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, or fails more than there"},
-	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\nof each that fails the order of its requests, as far as there is one"},
+	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\n" +
+		"survived there, or fails more than there"},
+	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\n" +
+		"of each that fails the order of its requests, as far as there is one"},
 	liveFlag,
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
-	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
+	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\n" +
+		"replaces the table)"},
 	{"verbose", "v", groupOutput, "", "false", false, "all that was seen of each hazard, with a story"},
 }
 
@@ -66,9 +79,21 @@ var proofs = kind[*safety.Report]{
 
 // prove runs the hazards that the options name, one after another.
 func (p *program) prove(ctx context.Context, o *options) error {
-	r, err := p.readProof(o)
+	r, err := proofOf(o)
 	if err != nil {
 		return err
+	}
+	var base *safety.Report
+	baseline, evidence := o.get("baseline"), o.get("evidence")
+	if baseline.text != "" {
+		if base, err = readFrom(p, baseline.text, safety.Read); err != nil {
+			return fmt.Errorf("%s: %w", baseline.written(), err)
+		}
+	}
+	if evidence.text != "" {
+		if err := files.CheckDir(evidence.flagOrVariable(), evidence.text); err != nil {
+			return err
+		}
 	}
 	out, err := proofs.printer(p, o)
 	if err != nil {
@@ -83,23 +108,105 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	}
 	defer (&observer{page: page, metrics: metrics}).close()
 	p.draining.Store(true)
-	found := r.run(ctx, page, func(format string, args ...any) {
-		if !o.on("quiet") {
-			p.say(format, args...)
-		}
-	})
-	if r.baseline != nil {
-		found.Against(o.text("baseline"), r.baseline)
+	say := p.say
+	if o.on("quiet") {
+		say = func(string, ...any) {}
+	}
+	found := r.run(ctx, page, say)
+	if base != nil {
+		found.Against(baseline.text, base)
 	}
 	out.write(found)
-	if err := r.writeEvidence(found, p.into(r.evidence)); err != nil {
-		p.lose("-evidence: %s", err)
+	if evidence.text != "" {
+		if err := writeEvidence(found, p.into(evidence.text)); err != nil {
+			p.lose("-evidence: %s", err)
+		}
 	}
 	page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
-	if ctx.Err() != nil {
-		return exitCode(exitInterrupted)
+	return p.interrupted(ctx, out.code(found))
+}
+
+// proof is a run of prove.
+type proof struct {
+	asked   safety.Asked
+	options hazards.Options
+	hazards []hazards.Hazard
+	locks   []hazards.Lock
+}
+
+// proofOf reads the options. What is wrong is a usage error that names the flag.
+func proofOf(o *options) (*proof, error) {
+	rd := reader{o: o}
+	r := &proof{asked: safety.Asked{
+		Hazards: list(&rd, "hazard", hazardName), Drivers: list(&rd, "driver", parseText), Locks: list(&rd, "lock", parseText),
+	}, options: hazards.Options{
+		Prefix:   "prove:" + runner.NewID() + ":",
+		Attempts: scalar(&rd, "attempts", within(spec.ParseInt, 1, 100_000, "must be a number from 1 to 100000")),
+		Seed:     scalar(&rd, "seed", within(spec.ParseInt, 0, 1_000_000, "must be a number from 0 to 1000000")),
+		Each:     scalar(&rd, "each", within(spec.ParseTime, 1, math.MaxInt64, "must be a time such as 7s")),
+		TTL:      scalar(&rd, "ttl", within(spec.ParseTime, 0, time.Minute, "must be a time up to 1m, such as 1s")),
+	}}
+	if rd.err != nil {
+		return nil, rd.err
 	}
-	return out.code(found)
+	r.hazards = slices.DeleteFunc(hazards.All(), func(h hazards.Hazard) bool {
+		return r.asked.Hazards != nil && !slices.Contains(r.asked.Hazards, string(h.Name))
+	})
+	return r, r.findLocks(o)
+}
+
+// hazardName returns the name of a hazard that is given by its name or its number.
+func hazardName(text string) (string, error) {
+	var names []string
+	for _, h := range hazards.All() {
+		if string(h.Name) == text || strconv.Itoa(h.Number) == text {
+			return string(h.Name), nil
+		}
+		names = append(names, string(h.Name))
+	}
+	return "", fmt.Errorf("there is no hazard %q%s; lockbench prove -dry-run has all",
+		text, suggest.DidYouMean("", text, names))
+}
+
+// findLocks finds the designs that are proven. One without a name stands for those of an adapter that a dry run does not
+// start. By default they are those of all drivers, with some on several servers: that a sentinel promotes the replica
+// changes nothing about most.
+func (r *proof) findLocks(o *options) error {
+	names, all := r.asked.Drivers, r.asked.Drivers == nil
+	if all {
+		names = append(drivers.Names(), "rueidis@redlock", "redsync@redlock", "rueidis@sentinel")
+	}
+	for _, name := range names {
+		driver, topology, _ := matrix.CutTopology(name)
+		if err := o.startDrivers([]string{driver}); err != nil {
+			return err
+		}
+		if drivers.Unstarted(driver) {
+			r.locks = append(r.locks, hazards.Lock{Driver: driver, Topology: drivers.Topology(topology)})
+			continue
+		}
+		locks, err := hazards.Locks(name)
+		if err != nil {
+			return o.complain(o.get("driver"), "%w", err)
+		}
+		for _, l := range locks {
+			chosen := slices.Contains(r.asked.Locks, l.Design.Name) || r.asked.Locks == nil && l.Design.Traits.Exclusive
+			spared := all && l.Topology == drivers.TopologySentinel && !slices.Contains([]string{"set-nx", "fenced"}, l.Design.Name)
+			if chosen && !spared {
+				r.locks = append(r.locks, l)
+			}
+		}
+	}
+	for _, lock := range r.asked.Locks {
+		if !slices.ContainsFunc(r.locks, func(l hazards.Lock) bool { return l.Design.Name == lock || l.Design.Name == "" }) {
+			return o.complain(o.get("lock"), "no driver that is proven has a lock %q%s",
+				lock, suggest.DidYouMean("", lock, matrix.Names("lock")))
+		}
+	}
+	if len(r.locks) == 0 {
+		return o.complain(o.get("driver"), "it has no lock that claims to exclude; -lock names one that does not")
+	}
+	return nil
 }
 
 // print writes what would be run.
@@ -109,11 +216,11 @@ func (r *proof) print(w io.Writer) (err error) {
 	}
 	fmt.Fprintln(w)
 	for _, l := range r.locks {
-		name, about := l.Name(), catalog.Claims(l.Design.Traits)
-		if unstartedLock(l) {
-			name, about = l.Where(), unstarted
+		about := catalog.Claims(l.Design.Traits)
+		if l.Design.Name == "" {
+			about = unstarted
 		}
-		_, err = fmt.Fprintf(w, "lock %s (%s)\n", name, about)
+		_, err = fmt.Fprintf(w, "lock %s (%s)\n", strings.TrimSpace(l.Name()), about)
 	}
 	return err
 }
@@ -158,27 +265,26 @@ func (r *proof) command(c *safety.Cell) string {
 	}
 	text := fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s -seed %d",
 		filepath.Base(os.Args[0]), c.Hazard, quote(c.Driver), c.Lock, o.Seed)
-	given := func(flag string, value any, is bool) {
-		if is {
-			text += fmt.Sprintf(" -%s %v", flag, value)
-		}
+	if o.Attempts > 0 {
+		text += fmt.Sprint(" -attempts ", o.Attempts)
 	}
-	given("attempts", o.Attempts, o.Attempts > 0)
-	given("each", o.Each, o.Each > 0)
-	given("ttl", o.TTL, o.TTL > 0)
+	if o.Each > 0 {
+		text += fmt.Sprint(" -each ", o.Each)
+	}
+	if o.TTL > 0 {
+		text += fmt.Sprint(" -ttl ", o.TTL)
+	}
 	return text
 }
 
-// inFileName makes a file's name of any text: the driver may be a command.
-var inFileName = strings.NewReplacer("%", "%25", "/", "%2F")
-
-// writeEvidence writes the stories.
-func (r *proof) writeEvidence(found *safety.Report, create create) (err error) {
+// writeEvidence writes the stories. The driver in a file's name may be a command.
+func writeEvidence(found *safety.Report, create create) (err error) {
+	inFileName := strings.NewReplacer("%", "%25", "/", "%2F")
 	for _, c := range found.Cells {
-		name := inFileName.Replace(strings.Join([]string{c.Hazard, c.Driver, c.Lock}, "-"))
-		if r.evidence == "" || err != nil || len(c.Story) == 0 {
+		if err != nil || len(c.Story) == 0 {
 			continue
 		}
+		name := inFileName.Replace(c.Hazard + "-" + c.Driver + "-" + c.Lock)
 		err = create(name+".txt", func(w io.Writer) error { return safety.WriteStory(w, &c) })
 		if err == nil && c.Verdict == safety.Fails {
 			err = create(name+".html", func(w io.Writer) error { return hazards.Picture(w, &c) })

@@ -35,20 +35,21 @@ func TestProofCommands(t *testing.T) {
 
 // TestEvidenceOfCommands: a driver may be a command with a path, and what it loses to is made again by a shell.
 func TestEvidenceOfCommands(t *testing.T) {
-	r := proof{evidence: t.TempDir()}
+	var r proof
+	dir := t.TempDir()
 	found := new(safety.Report)
 	for _, driver := range []string{"exec:python3 a/lock.py", "exec:python3 b/lock.py", "exec:python3 b%2Flock.py"} {
 		c := safety.Cell{Hazard: "pause", Driver: driver, Lock: "lock", Story: []safety.Event{{Kind: "granted"}}}
 		c.Command = r.command(&c)
 		found.Cells = append(found.Cells, c)
 	}
-	if err := r.writeEvidence(found, new(program).into(r.evidence)); err != nil {
+	if err := writeEvidence(found, new(program).into(dir)); err != nil {
 		t.Fatal(err)
 	}
 	for name, driver := range map[string]string{
 		"a%2Flock.py": "'exec:python3 a/lock.py'", "b%2Flock.py": "'exec:python3 b/lock.py'", "b%252Flock.py": "'exec:python3 b%2Flock.py'",
 	} {
-		text, err := os.ReadFile(filepath.Join(r.evidence, "pause-exec:python3 "+name+"-lock.txt"))
+		text, err := os.ReadFile(filepath.Join(dir, "pause-exec:python3 "+name+"-lock.txt"))
 		if !strings.Contains(string(text), " -driver "+driver+" -lock lock") {
 			t.Errorf("%s: %v, %s", name, err, text)
 		}
