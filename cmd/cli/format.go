@@ -64,8 +64,8 @@ type printer[T any] struct {
 	table   draw.Options
 }
 
-// printer reads the options that say how results of the kind are written, and tries whether the files can be made: nothing
-// is measured yet. Inputs are the files that the command reads, which no format may replace.
+// printer reads the options that say how results of the kind are written. It tries whether the files can be made, since
+// nothing is measured yet. Inputs are the files that the command reads, which no format may replace.
 func (k kind[T]) printer(p *program, o *options, inputs ...string) (out printer[T], err error) {
 	opt, table := o.get("format"), p.drawOptions(o)
 	for part := range strings.SplitSeq(cmp.Or(opt.text, tableFormat), ",") {
@@ -116,16 +116,14 @@ func (k kind[T]) parse(part string, table draw.Options, before []output[T], inpu
 
 // drawOptions fits tables to COLUMNS, else to the terminal.
 func (p *program) drawOptions(o *options) draw.Options {
-	width, tty := progress.Terminal(p.stdout)
-	if !tty {
-		width = 100
-	}
 	columns, _ := p.env.lookup("COLUMNS")
-	if n, err := strconv.Atoi(columns); err == nil {
-		width = n
-	}
 	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
-	return draw.Options{Width: min(max(width, 40), 1000), Color: tty && noColor == "", Verbose: o.on("verbose")}
+	terminal := progress.Terminal(p.stdout)
+	width, err := strconv.Atoi(columns)
+	if err != nil {
+		width = cmp.Or(terminal, 100)
+	}
+	return draw.Options{Width: min(max(width, 40), 1000), Color: terminal > 0 && noColor == "", Verbose: o.on("verbose")}
 }
 
 // end writes v and returns the exit code as an error; nil for 0.

@@ -1,4 +1,4 @@
-// Those who watch the trials of a command: the progress line, -metrics-addr, and the page of -live.
+// What watches the trials of a command: the progress line, -metrics-addr, and the page of -live.
 
 package cli
 
@@ -7,7 +7,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
@@ -21,167 +22,207 @@ import (
 	"github.com/lockbench/lockbench/workloads/runner"
 )
 
-// observer shows trials on the progress line, as metrics, and on the page of -live. Each of the three may be nil.
+// observer is a runner.Observer. It shows trials on the progress line, as metrics, and on the page of -live.
 type observer struct {
-	line    *progress.Line
-	metrics *observe.Metrics
-	page    *livePage
-	trials  int // 0: nobody knows how many
+	*program
 	command string
+	trials  int // 0: nobody knows how many
 	label   func(runner.Job) string
+
+	columns int // of the terminal that the line is on; 0: of a log
+	quiet   bool
+	metrics *observe.Metrics // nil without -metrics-addr and -live
+	page    *observe.Page    // nil without -live, and after its end
+
+	job  runner.Job
+	view workloads.View     // of its trial
+	last workloads.Snapshot // that the line has shown of it; without a phase: none yet
+	at   time.Time          // when it was shown; at first when the trial began
+
+	shown report.Live      // on the page
+	found *report.Document // so far
+	next  time.Time        // for a drawing
 }
 
-// openLive opens the page of a command and its metrics, as far as the options ask for them, and prints where they are.
-func (p *program) openLive(ctx context.Context, o *options, command, version string) (
-	page *livePage, metrics *observe.Metrics, err error) {
-	at := o.text("metrics-addr")
-	if at == "" && !o.on("live") {
-		return nil, nil, nil
+// open opens what the options ask for, and prints where it is.
+func (w *observer) open(ctx context.Context, o *options, version string) (err error) {
+	w.columns, w.quiet = progress.Terminal(w.stderr), o.on("quiet")
+	at, live := o.text("metrics-addr"), o.on("live")
+	if at == "" && !live {
+		return nil
 	}
 	addr, err := observe.ParseAddr(cmp.Or(at, "0"))
 	if err != nil {
-		return nil, nil, usageErrorf("-metrics-addr %s: %w", at, err)
+		return usageErrorf("-metrics-addr %s: %w", at, err)
 	}
-	var shown *observe.Page
-	if o.on("live") {
-		shown = observe.NewPage(draw.LivePage(command), draw.LivePolicy())
-		page = &livePage{Page: shown, hide: p.secrets.Hide, state: report.Live{Command: command}}
+	if live {
+		w.page = observe.NewPage(draw.LivePage(w.command), draw.LivePolicy())
 	}
-	if metrics, err = observe.Listen(ctx, addr, version, shown); err != nil {
-		return nil, nil, fmt.Errorf("-metrics-addr %s: %w", cmp.Or(at, addr), err)
+	if w.metrics, err = observe.Listen(ctx, addr, version, w.page); err != nil {
+		return fmt.Errorf("-metrics-addr %s: %w", cmp.Or(at, addr), err)
 	}
-	metrics.Hide(p.secrets.Hide)
-	who := ""
-	if !metrics.Local() {
-		who = ", for whoever reaches this machine (-metrics-addr PORT: for itself alone)"
-	}
-	if page != nil {
-		p.say("live at %s%s", metrics.PageURL(), who)
+	w.metrics.Hide(w.secrets.Hide)
+	if live {
+		w.say("live at %s", w.metrics.PageURL())
 	}
 	if at != "" {
-		p.say("metrics at %s%s", metrics.URL(), who)
+		w.say("metrics at %s", w.metrics.URL())
 	}
-	return page, metrics, nil
+	return nil
 }
 
-// close closes all.
 func (w *observer) close() {
-	w.page.end(context.Background(), nil)
+	w.end(context.Background(), nil)
 	w.metrics.Close()
 }
 
-// Begin implements runner.Observer, as do the next three.
 func (w *observer) Begin(j runner.Job) {
-	label := w.label(j)
-	w.line.Begin(j.Number, label, j.Plan.Duration, j.After)
-	w.page.begin(format.Join(progress.Trial(j.Number, w.trials), label), j.After)
+	w.job, w.last, w.at = j, workloads.Snapshot{}, time.Now()
+	w.doing(format.Join(w.trial(), w.label(j)))
 }
 
-func (w *observer) Update(s workloads.Snapshot) {
-	w.line.Update(s)
-	w.page.update(s)
+// trial says which one it is.
+func (w *observer) trial() string {
+	if w.trials == 0 {
+		return fmt.Sprintf("trial %d", w.job.Number)
+	}
+	return fmt.Sprintf("trial %d of %d", w.job.Number, w.trials)
 }
 
 func (w *observer) Watch(v workloads.View, t matrix.Trial) {
 	w.metrics.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
-	if w.page != nil {
-		w.page.view = v
+	w.view = v
+}
+
+// Update shows a snapshot; the engine calls it about four times a second, from one goroutine.
+func (w *observer) Update(s workloads.Snapshot) {
+	if !w.quiet {
+		w.line(s)
 	}
+	if s.Phase == workloads.PhaseOpen || time.Now().Before(w.next) {
+		return
+	}
+	w.draw(func() {
+		r, doing := w.view.Record(), w.shown.Doing
+		w.shown = report.Live{Command: w.command, Doing: doing, Words: w.words(s), Trial: r,
+			Length: r.Plan.Warmup + r.Plan.Duration, Violated: s.Violations > 0}
+	})
 }
 
 func (w *observer) End() {
-	w.line.End()
+	if !w.quiet {
+		w.stderr.Status("")
+	}
 	w.metrics.End()
 }
+
+// plainEvery is the time between two lines where they cannot be rewritten, such as in a build's log.
+const plainEvery = 5 * time.Second
+
+// line shows a snapshot on the progress line. The first one of the load is shown everywhere, so that a log says what is
+// under way.
+func (w *observer) line(s workloads.Snapshot) {
+	first := w.last.Phase == "" && (s.Phase == workloads.PhaseWarmup || s.Phase == workloads.PhaseMeasure)
+	since := time.Since(w.at)
+	if w.columns == 0 && !first && since < plainEvery {
+		return
+	}
+	rate := func(n, before int64) string { return format.Count(int64(float64(n-before) / max(since, 1).Seconds())) }
+	pace := rate(s.Acquired, w.last.Acquired) + " locks/s"
+	if s.Open {
+		pace = rate(s.Offered, w.last.Offered) + " arrivals/s, " + rate(s.Acquired, w.last.Acquired) + " granted"
+	}
+	w.last, w.at = s, time.Now()
+	parts := slices.Insert(w.words(s), 1, pace)
+	if label := w.label(w.job); label != "" {
+		parts = append(parts, label)
+	}
+	text := w.trial() + ": " + strings.Join(parts, " | ")
+	if w.columns == 0 {
+		fmt.Fprintln(w.stderr, text)
+		return
+	}
+	if short := []rune(text); len(short) >= w.columns { // a line that wraps cannot be rewritten
+		text = string(short[:w.columns-1])
+	}
+	w.stderr.Status(text)
+}
+
+// words returns what a trial does and for how long, and how it goes: what matters most first, since a terminal may cut the
+// rest.
+func (w *observer) words(s workloads.Snapshot) []string {
+	phase := fmt.Sprintf("%s %s", s.Phase, progress.Seconds(s.Elapsed))
+	left := w.job.After + max(0, s.Total-s.Elapsed)
+	if s.Phase == workloads.PhaseWarmup {
+		left += w.job.Plan.Duration
+	}
+	if s.Total > 0 {
+		phase += " of " + progress.Seconds(s.Total)
+	}
+	parts := []string{phase}
+	add := func(show bool, text string) {
+		if show {
+			parts = append(parts, text)
+		}
+	}
+	add(s.Violations > 0, format.Plural(s.Violations, "violation"))
+	add(s.Errors > 0, format.Plural(s.Errors, "error"))
+	add(s.P99 > 0, "p99 "+format.Duration(s.P99))
+	add(s.Open, "queue "+format.Count(s.Queue))
+	add(s.Dropped > 0, format.Count(s.Dropped)+" dropped")
+	add(left > 0, progress.Seconds(left)+" left")
+	return parts
+}
+
+// doing shows on the page what is under way.
+func (w *observer) doing(text string) {
+	w.draw(func() {
+		w.shown = report.Live{Command: w.command, Doing: text}
+		w.send("status", format.Line(text))
+	})
+}
+
+// soFar shows on the page what is known by now.
+func (w *observer) soFar(known func() *report.Document) { w.draw(func() { w.found = known() }) }
 
 const (
 	liveEvery = 900 * time.Millisecond // so that snapshots four times a second make a drawing a second
 	leastIdle = 20                     // times as long as a drawing takes until the next one
 )
 
-// livePage is the page of -live: how far a command is, and how its trial goes. A nil one draws nothing.
-type livePage struct {
-	*observe.Page
-	hide  func(string) string
-	state report.Live
-	found *report.Document // so far
-	after time.Duration    // planned for what comes after the present part
-	view  workloads.View
-	next  time.Time // for a drawing
-	ended bool
+// draw changes what the page shows, and draws it. What is measured does not end with a page that cannot be drawn.
+func (w *observer) draw(change func()) {
+	if w.page == nil {
+		return
+	}
+	defer drivers.Catch(new(error))
+	began := time.Now()
+	change()
+	if html, err := draw.Live(w.shown.Document(w.found)); err == nil {
+		w.send("live", string(html))
+	}
+	w.next = time.Now().Add(max(liveEvery, leastIdle*time.Since(began)))
+}
+
+// end puts the report in place of the page, and says what it is; nil if there is none.
+func (w *observer) end(ctx context.Context, found *report.Document) {
+	if w.page == nil {
+		return
+	}
+	status := "It has ended without a report: the terminal says why."
+	var page bytes.Buffer
+	if found != nil && draw.Page(&page, found) == nil {
+		status = "It has ended. This is its report."
+		if ctx.Err() != nil {
+			status = fmt.Sprintf("It was %v. This is the report of what was measured until then.", context.Cause(ctx))
+		}
+		w.send("report", page.String())
+	}
+	w.send("status", status)
+	w.send("end", "")
+	w.page.End()
+	w.page = nil
 }
 
 // send sends what has no secret.
-func (l *livePage) send(name, text string) { l.Send(name, []byte(l.hide(text))) }
-
-// begin shows what is under way, and how long what comes after it is planned to take.
-func (l *livePage) begin(doing string, after time.Duration) {
-	if l == nil {
-		return
-	}
-	l.state, l.after = report.Live{Command: l.state.Command, Doing: doing}, after
-	l.send("status", format.Line(doing))
-	l.draw(time.Now())
-	l.next = time.Time{}
-}
-
-// update shows how the trial goes.
-func (l *livePage) update(s workloads.Snapshot) {
-	began := time.Now()
-	if l == nil || s.Phase == workloads.PhaseOpen || began.Before(l.next) {
-		return
-	}
-	r := l.view.Record()
-	l.state = report.Live{
-		Command: l.state.Command, Doing: l.state.Doing, Phase: progress.Phase(s), Trial: r, Length: r.Plan.Warmup + r.Plan.Duration,
-		Errors: s.Errors, Violations: s.Violations, Open: s.Open, Queue: s.Queue, Dropped: s.Dropped,
-	}
-	if left := progress.Left(s, r.Plan.Duration, l.after); left > 0 {
-		l.state.Left = progress.Seconds(left) + " left"
-	}
-	l.draw(began)
-}
-
-// soFar shows what is known by now.
-func (l *livePage) soFar(known func() *report.Document) {
-	if l != nil {
-		defer drivers.Catch(new(error))
-		began := time.Now()
-		l.found = known()
-		l.draw(began)
-	}
-}
-
-// draw draws the page, and puts off the next drawing as the work since began asks for. What is measured does not end with
-// a page that cannot be drawn.
-func (l *livePage) draw(began time.Time) {
-	defer drivers.Catch(new(error))
-	if html, err := draw.Live(l.state.Document(l.found)); err == nil {
-		l.send("live", string(html))
-	}
-	l.next = time.Now().Add(max(liveEvery, leastIdle*time.Since(began)))
-}
-
-// end puts the report, if there is one, in place of the page, and says what it is. It counts once.
-func (l *livePage) end(ctx context.Context, draw func(w io.Writer) error) {
-	if l == nil || l.ended {
-		return
-	}
-	l.ended = true
-	defer l.End()
-	defer l.send("end", "")
-	defer drivers.Catch(new(error))
-	status := "It has ended. This is its report."
-	var page bytes.Buffer
-	switch {
-	case draw == nil || draw(&page) != nil:
-		page.Reset()
-		status = "It has ended without a report: the terminal says why."
-	case ctx.Err() != nil:
-		status = fmt.Sprintf("It was %v. This is the report of what was measured until then.", context.Cause(ctx))
-	}
-	l.send("status", status)
-	if page.Len() > 0 {
-		l.send("report", page.String())
-	}
-}
+func (w *observer) send(name, text string) { w.page.Send(name, []byte(w.secrets.Hide(text))) }

@@ -94,7 +94,7 @@ func (p *program) plan(ctx context.Context, o *options) error {
 	if s.printer, err = answers.printer(p, o, q.files()...); err != nil {
 		return err
 	}
-	s.watch = observer{command: "lockbench plan", label: func(j runner.Job) string {
+	s.watch = observer{program: p, command: "lockbench plan", label: func(j runner.Job) string {
 		return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
 	}}
 	return p.conduct(ctx, o, q.Experiment, s.config, &s.watch, s.print, s.search)
@@ -157,7 +157,7 @@ type measuring func(context.Context, capacity.Trial) *results.Record
 // runTrials runs what is to run. Whatever ends it early, the trials so far make the answer.
 func (s *search) runTrials(ctx context.Context, measure measuring) {
 	for t, more := s.known.Next(); more && s.partial == ""; t, more = s.known.Next() {
-		s.watch.page.soFar(func() *report.Document {
+		s.watch.soFar(func() *report.Document {
 			a := s.answer()
 			a.Partial, a.Advice = "the search goes on", "" // which is what to do next time
 			return report.Plan(a)
@@ -251,6 +251,6 @@ func (s *search) finish(ctx context.Context) error {
 		s.runner.SaveAnswer(a)
 	}
 	err := s.printer.end(a)
-	s.watch.page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Plan(a)) })
+	s.watch.end(ctx, report.Plan(a))
 	return s.interrupted(ctx, err)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/drivers"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/results/safety"
@@ -102,17 +101,17 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	if o.on("dry-run") {
 		return p.secrets.Hiding(r.print)(p.stdout)
 	}
-	page, metrics, err := p.openLive(ctx, o, "lockbench prove", host.Env().Lockbench)
-	if err != nil {
+	w := &observer{program: p, command: "lockbench prove"}
+	if err := w.open(ctx, o, host.Env().Lockbench); err != nil {
 		return err
 	}
-	defer (&observer{page: page, metrics: metrics}).close()
+	defer w.close()
 	p.draining.Store(true)
 	say := p.say
 	if o.on("quiet") {
 		say = func(string, ...any) {}
 	}
-	found := r.run(ctx, page, say)
+	found := r.run(ctx, w, say)
 	if base != nil {
 		found.Against(baseline.text, base)
 	}
@@ -122,7 +121,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 			p.lose("-evidence: %s", err)
 		}
 	}
-	page.end(ctx, func(w io.Writer) error { return draw.Page(w, report.Proof(found)) })
+	w.end(ctx, report.Proof(found))
 	return p.interrupted(ctx, out.code(found))
 }
 
@@ -226,14 +225,14 @@ func (r *proof) print(w io.Writer) (err error) {
 }
 
 // run runs the hazards, and draws what is known after each.
-func (r *proof) run(ctx context.Context, page *livePage, say func(string, ...any)) *safety.Report {
+func (r *proof) run(ctx context.Context, w *observer, say func(string, ...any)) *safety.Report {
 	began := time.Now()
 	found := &safety.Report{Schema: safety.Version, Env: host.With(host.Env(), drivers.Found()...), Asked: r.asked}
 	var started breakable.Servers
 	defer started.Close()
 	for i := range r.hazards {
 		h := &r.hazards[i]
-		page.begin(fmt.Sprintf("hazard %d of %d: %s", i+1, len(r.hazards), h.Name), 0)
+		w.doing(fmt.Sprintf("hazard %d of %d: %s", i+1, len(r.hazards), h.Name))
 		cells := hazards.Judged(ctx, found, h, r.locks, &started, r.options)
 		if ctx.Err() != nil {
 			found.Partial = fmt.Sprint(context.Cause(ctx))
@@ -243,7 +242,7 @@ func (r *proof) run(ctx context.Context, page *livePage, say func(string, ...any
 			cells[j].Command = r.command(&cells[j])
 		}
 		say("%d of %d, %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
-		page.soFar(func() *report.Document {
+		w.soFar(func() *report.Document {
 			known := *found
 			known.Partial, known.Spent = "it goes on", time.Since(began)
 			return report.Proof(&known)

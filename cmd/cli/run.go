@@ -12,11 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
-	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/runner"
@@ -45,15 +43,15 @@ func (p *program) run(ctx context.Context, o *options) error {
 		return err
 	}
 	label := func(j runner.Job) string { return e.Label(j.Cell) }
-	w := &observer{command: "lockbench run", trials: len(e.Order), label: label}
+	w := &observer{program: p, command: "lockbench run", trials: len(e.Order), label: label}
 	return p.conduct(ctx, o, e.Experiment, config, w, e.print, func(ctx context.Context, r *runner.Runner) error {
 		e.announce(p)
 		end.announce()
 		return r.Do(ctx, func() error {
 			out := r.Trials(ctx, func() {
-				w.page.soFar(func() *report.Document { return report.Run(r.Records.Cells(), nil) })
+				w.soFar(func() *report.Document { return report.Run(r.Records.Cells(), nil) })
 			})
-			return end.finish(ctx, r.Records.Cells(), out, w.page)
+			return end.finish(ctx, r.Records.Cells(), out, w)
 		})
 	})
 }
@@ -115,14 +113,11 @@ func (p *program) conduct(ctx context.Context, o *options, e runner.Experiment, 
 	case o.on("dry-run"):
 		return nil // nobody would lead it
 	case leads:
-		if w.page, w.metrics, err = p.openLive(ctx, o, w.command, c.Env.Lockbench); err != nil {
+		if err := w.open(ctx, o, c.Env.Lockbench); err != nil {
 			return err
 		}
 		defer w.close()
-		if !o.on("quiet") {
-			w.line = progress.New(p.stderr, w.trials)
-		}
-		if w.line != nil || w.metrics != nil {
+		if !o.on("quiet") || w.metrics != nil {
 			c.Observer = w
 		}
 	}
@@ -219,7 +214,7 @@ func (end *ending) announce() {
 }
 
 // finish writes the comparison and the table, or what -format asks for, and chooses the exit code.
-func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner.Outcome, page *livePage) error {
+func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner.Outcome, w *observer) error {
 	stopped := ctx.Err() != nil // asked once: a signal from now on comes too late to drop a comparison
 	var missing []string
 	for _, i := range out.Missing {
@@ -238,7 +233,7 @@ func (end *ending) finish(ctx context.Context, cells []*results.Cell, out runner
 		if table {
 			end.measured.write(found)
 		}
-		page.end(ctx, func(w io.Writer) error { return draw.Page(w, reports.document(found)) })
+		w.end(ctx, reports.document(found))
 	}
 	switch {
 	case stopped:

@@ -10,17 +10,13 @@ import (
 	"github.com/lockbench/lockbench/results/metric"
 )
 
-// Live is how far a command is. Errors, violations and dropped arrivals count from when the load began.
+// Live is how far a command is.
 type Live struct {
 	Command, Doing string          // "lockbench run", "trial 3 of 12"
-	Phase, Left    string          // "measuring 4 s of 10 s", "2 min left"
+	Words          []string        // "measure 4s of 10s", "2 errors", "2m left"
 	Trial          *results.Record // what is known of the present one; nil: none is under way
 	Length         time.Duration   // of its warm-up and window; 0: nobody knows
-	Errors         int64
-	Violations     int64
-	Open           bool // arrivals come by themselves
-	Queue          int  // those that wait for a client
-	Dropped        int64
+	Violated       bool            // the oracle has seen a violation
 }
 
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
@@ -33,20 +29,12 @@ func (l *Live) Document(found *Document) *Document {
 	if d.Title == "" {
 		d.Title, doing = doing, ""
 	}
-	d.When = format.Join(doing, l.Phase, l.Left)
+	d.When = format.Join(append([]string{doing}, l.Words...)...)
 	if l.Trial != nil {
-		t := facts("now", pace)
-		count := func(tone Tone, label string, n int64) { t.fact(tone*Tone(min(1, n)), label, format.Count(n)) }
-		count(Warn, "errors", l.Errors)
-		if l.Trial.Plan.Oracle {
-			count(Bad, "violations", l.Violations)
+		d.add(Block{Table: facts("now", pace)})
+		if l.Violated {
+			d.Tone = Bad
 		}
-		if l.Open {
-			count(Plain, "queue", int64(l.Queue))
-			count(Warn, "dropped", l.Dropped)
-		}
-		d.add(Block{Table: t})
-		d.Tone = max(d.Tone, Bad*Tone(min(1, l.Violations)))
 		for _, c := range course([]curve{{cells: []*results.Cell{{Trials: []*results.Record{l.Trial}}}}}) {
 			c.X.Most = float64(l.Length)
 			d.add(Block{Heading: c.Title, Chart: &c})
