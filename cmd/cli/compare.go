@@ -18,36 +18,44 @@ func (p *program) compareCommand() *cobra.Command {
 		Use:   "compare BASE HEAD",
 		Short: "Compare the records of two files, or the two sides of a run with -vs",
 		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0:
-				return usageErrorf("compare: which files? give those of the base and of the head, or one that run -vs has written")
-			case len(args) > 2:
-				return usageErrorf("compare: %d files; one is the base and one the head, and several of a side can be joined: "+
-					"cat a.jsonl b.jsonl | lockbench compare - head.jsonl", len(args))
-			case len(args) == 2 && args[0] == "-" && args[1] == "-":
-				return usageErrorf("compare: standard input cannot be both sides")
+			if len(args) == 1 || len(args) == 2 {
+				return nil
 			}
-			return nil
+			return usageErrorf("compare: which files? give one of the base and one of the head, or one that run -vs has " +
+				"written; several of a side can be joined: cat a.jsonl b.jsonl | lockbench compare - head.jsonl")
 		},
-	}, compareCommandFlags, func(_ *cobra.Command, o *options, files []string) error {
-		how, err := o.comparing()
+	}, compareCommandFlags, func(_ *cobra.Command, o *options, files []string) error { return p.compare(o, files) })
+}
+
+// compare compares the records of two files, or the two sides of those of one.
+func (p *program) compare(o *options, files []string) error {
+	how, err := o.comparing()
+	if err != nil {
+		return err
+	}
+	out, err := comparisons.printer(p, o, files...)
+	if err != nil {
+		return err
+	}
+	var sides []compare.Input
+	for _, name := range files {
+		side, err := p.readSide(name)
 		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		sides = append(sides, side)
+	}
+	base, head := sides[0], sides[len(sides)-1]
+	if len(sides) == 1 {
+		if base, head, err = compare.Split(base); err != nil {
 			return err
 		}
-		out, err := comparisons.printer(p, o, files...)
-		if err != nil {
-			return err
-		}
-		base, head, err := p.sides(files)
-		if err != nil {
-			return err
-		}
-		found, err := compare.Compare(base, head, how)
-		if err != nil {
-			return err
-		}
-		return out.end(found)
-	})
+	}
+	found, err := compare.Compare(base, head, how)
+	if err != nil {
+		return err
+	}
+	return out.end(found)
 }
 
 // comparing reads the flags that say how to compare.
@@ -56,27 +64,11 @@ func (o *options) comparing() (compare.Options, error) {
 	return compare.Options{Thresholds: thresholds, Force: o.on("force")}, err
 }
 
-// sides reads the files of a comparison. One file alone holds both sides, of runs with -vs.
-func (p *program) sides(files []string) (base, head compare.Input, err error) {
-	inputs := make([]compare.Input, len(files))
-	for i, name := range files {
-		if inputs[i], err = p.side(name); err != nil {
-			return base, head, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	if len(inputs) == 2 {
-		return inputs[0], inputs[1], nil
-	}
-	return compare.Split(inputs[0])
-}
-
-// side reads one file. Of the trials' distributions it keeps the quantiles that records spell out: no more is compared.
-func (p *program) side(name string) (compare.Input, error) {
+// readSide reads one side. Of distributions it keeps the quantiles that records spell out: no more is compared.
+func (p *program) readSide(name string) (compare.Input, error) {
 	c := results.Collector{Outline: true}
-	if _, err := p.collect(&c, name); err != nil {
-		return compare.Input{}, err
-	}
-	return compare.Input{Name: name, Cells: c.Cells()}, nil
+	err := p.readRecords(name, c.Read)
+	return compare.Input{Name: name, Cells: c.Cells()}, err
 }
 
 // comparisons are what compare writes, and a run that compares.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -26,14 +27,11 @@ func (p *program) historyCommand() *cobra.Command {
 			return err
 		}
 		c := results.Collector{Outline: true}
-		failed := p.readAll(files, func(name string) (results.Report, error) { return p.collect(&c, name) })
+		failed := p.collect(&c, files, c.Read)
 		cells := c.Cells()
 		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Partial() == "" }) {
 			return errors.Join(out.end(cells), failed)
 		}
-		if failed == nil {
-			failed = errors.New("history: nothing to show: all records are of runs that ended early")
-		}
-		return failed
+		return cmp.Or(failed, errors.New("history: nothing to show: all records are of runs that ended early"))
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/lockbench/lockbench/results/draw"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/observe"
@@ -148,16 +149,16 @@ func (w *observer) line(s workloads.Snapshot) {
 	w.stderr.Status(text)
 }
 
-// words returns what a trial does and for how long, and how it goes: what matters most first, since a terminal may cut the
-// rest.
+// words returns what a trial does and for how long, and how it goes: what matters most first, since a terminal may cut
+// the rest.
 func (w *observer) words(s workloads.Snapshot) []string {
-	phase := fmt.Sprintf("%s %s", s.Phase, progress.Seconds(s.Elapsed))
+	phase := fmt.Sprintf("%s %s", s.Phase, seconds(s.Elapsed))
 	left := w.job.After + max(0, s.Total-s.Elapsed)
 	if s.Phase == workloads.PhaseWarmup {
 		left += w.job.Plan.Duration
 	}
 	if s.Total > 0 {
-		phase += " of " + progress.Seconds(s.Total)
+		phase += " of " + seconds(s.Total)
 	}
 	parts := []string{phase}
 	add := func(show bool, text string) {
@@ -170,9 +171,12 @@ func (w *observer) words(s workloads.Snapshot) []string {
 	add(s.P99 > 0, "p99 "+format.Duration(s.P99))
 	add(s.Open, "queue "+format.Count(s.Queue))
 	add(s.Dropped > 0, format.Count(s.Dropped)+" dropped")
-	add(left > 0, progress.Seconds(left)+" left")
+	add(left > 0, seconds(left)+" left")
 	return parts
 }
+
+// seconds formats a time to the second: 45s, 2m, 1m30s.
+func seconds(d time.Duration) string { return spec.Brief(d.Round(time.Second)) }
 
 // doing shows on the page what is under way.
 func (w *observer) doing(text string) {

@@ -101,6 +101,17 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+func TestSeconds(t *testing.T) {
+	for in, want := range map[time.Duration]string{
+		0: "0s", 400 * time.Millisecond: "0s", 59 * time.Second: "59s", time.Minute: "1m", 90 * time.Second: "1m30s",
+		100 * time.Second: "1m40s", 2 * time.Hour: "2h", 3601 * time.Second: "1h0m1s", 10 * time.Minute: "10m",
+	} {
+		if got := seconds(in); got != want {
+			t.Errorf("%v is %q, want %q", in, got, want)
+		}
+	}
+}
+
 // TestMetricsPortTaken names the flag, and says it before anything is measured.
 func TestMetricsPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

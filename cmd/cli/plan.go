@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
-	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
@@ -133,7 +132,7 @@ func (s *search) announcePlan(say func(string, ...any)) {
 	if s.MaxRate > 0 {
 		say("no trial offers more than %s", report.PlanRate(s.MaxRate))
 	}
-	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), progress.Seconds(s.Time()))
+	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), seconds(s.Time()))
 }
 
 // search runs trials as long as there is something to learn, and writes the answer, also after an interruption.

@@ -129,7 +129,7 @@ func TestPlanFileHasItsAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := fakeSearch(t, fakePlan+file)
-	if read, err := s.readRecords(file, func(*results.Record) error { return nil }); err != nil || read.Answer != nil || read.Damaged > 0 {
+	if read, err := readFrom(s.program, file, new(results.Collector).Read); err != nil || read.Answer != nil || read.Damaged > 0 {
 		t.Errorf("a trial follows the answer: %+v, %v", read, err)
 	}
 }

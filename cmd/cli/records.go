@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,45 +14,37 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// collect adds the records of one file to c, and says on stderr what it leaves out: damaged lines, and records that c
-// has already. The error is what readRecords has.
-func (p *program) collect(c *results.Collector, name string) (results.Report, error) {
-	before := c.Duplicates()
-	report, err := p.readLines(name, c.Read)
-	if again := c.Duplicates() - before; again > 0 {
-		p.say("%s: %s that had been read before; skipped", name, format.Plural(again, "record"))
+// reading reads records, as Collector.Read does.
+type reading = func(io.Reader) (results.Report, error)
+
+// collect adds the records of files to c, which is what read does. It says what is wrong with each, and how many of its
+// records c has already. The error is an exit code.
+func (p *program) collect(c *results.Collector, files []string, read reading) (failed error) {
+	for _, name := range files {
+		before := c.Duplicates()
+		err := p.readRecords(name, read)
+		if again := c.Duplicates() - before; again > 0 {
+			p.say("%s: %s that had been read before; skipped", name, format.Plural(again, "record"))
+		}
+		if err != nil {
+			p.say("%s: %s", name, err)
+			failed = exitCode(exitError)
+		}
 	}
-	return report, err
+	return failed
 }
 
-// readRecords calls each with the records of one file, which may be compressed with gzip; "-" is standard input. It
-// names damaged lines on stderr. The error is that of results.Read, or why the file cannot be opened; those who print
-// it put the file's name before it. What was read before it has been handed out, and is counted in the report.
-func (p *program) readRecords(name string, each func(*results.Record) error) (results.Report, error) {
-	return p.readLines(name, func(in io.Reader) (results.Report, error) { return results.Read(in, each) })
-}
-
-func (p *program) readLines(name string, read func(io.Reader) (results.Report, error)) (results.Report, error) {
+// readRecords reads a file of records, and says which of its lines are damaged.
+func (p *program) readRecords(name string, read reading) error {
 	report, err := readFrom(p, name, read)
 	if report.Records == 0 {
-		return report, err // which says what the file is like
+		return err // which says what the file is like
 	}
 	for _, d := range report.Damage {
 		p.say("%s: %v; skipped", name, d)
 	}
 	if more := report.Damaged - len(report.Damage); more > 0 {
 		p.say("%s: %d more damaged lines; skipped", name, more)
-	}
-	return report, err
-}
-
-// readAll reads files one by one, and says what is wrong with each. The error is an exit code.
-func (p *program) readAll(files []string, read func(name string) (results.Report, error)) (err error) {
-	for _, name := range files {
-		if _, fault := read(name); fault != nil {
-			p.say("%s: %s", name, fault)
-			err = exitCode(exitError)
-		}
 	}
 	return err
 }
@@ -74,20 +67,18 @@ func readFrom[T any](p *program, name string, read func(io.Reader) (T, error)) (
 // one of records. It leaves nothing behind.
 func checkOutput(opt *option) error {
 	path, name := opt.text, opt.flagOrVariable()
-	if path == "" {
+	switch {
+	case path == "":
 		return nil
-	}
-	if path == "-" {
+	case path == "-":
 		return usageErrorf("%s: records go into a file, and the table to standard output", opt.written())
 	}
-	if err := results.CheckAppendable(path); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if errors.Is(err, os.ErrNotExist) {
+	err := results.CheckAppendable(path)
+	f, wrong := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if errors.Is(wrong, os.ErrNotExist) {
 		return files.Check(name, path)
 	}
-	if err != nil {
+	if err = cmp.Or(err, wrong); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.Close()

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -26,14 +25,7 @@ func (p *program) reportCommand() *cobra.Command {
 		Use:   "report FILE…",
 		Short: "Print the table of records that -o has written, or another format",
 		Args:  needFiles,
-	}, reportFlags, func(_ *cobra.Command, o *options, files []string) error {
-		if len(files) == 1 {
-			if again := p.again(files[0]); again != nil {
-				return again(p, o, files[0])
-			}
-		}
-		return p.report(o, files)
-	})
+	}, reportFlags, func(_ *cobra.Command, o *options, files []string) error { return p.report(o, files) })
 }
 
 // needFiles wants at least one file of records.
@@ -55,16 +47,26 @@ func (p *program) report(o *options, files []string) error {
 		return err
 	}
 	var c results.Collector
-	var answer []byte
-	failed := p.readAll(files, func(name string) (results.Report, error) {
-		read, err := p.collect(&c, name)
-		answer = read.Answer
+	var again func() error // ends as another command has
+	var answer []byte      // of plan -o
+	failed := p.collect(&c, files, func(in io.Reader) (read results.Report, err error) {
+		head := bufio.NewReaderSize(in, 4<<10)
+		if len(files) == 1 {
+			again, err = p.redraw(o, files[0], head)
+		}
+		if again == nil && err == nil {
+			read, err = c.Read(head)
+			answer = read.Answer
+		}
 		return read, err
 	})
+	if again != nil {
+		return again()
+	}
 	// A file of plan -output is its answer, in the formats of one. Other formats are of its trials.
-	if ofAnswer, err := answers.printer(p, o, files...); len(files) == 1 && answer != nil && len(limits) == 0 && err == nil {
-		if a, err := capacity.ReadAnswer(bytes.NewReader(answer)); err == nil {
-			return cmp.Or(failed, ofAnswer.end(a))
+	if a, err := capacity.ReadAnswer(bytes.NewReader(answer)); err == nil && len(files) == 1 && len(limits) == 0 {
+		if out, err := answers.printer(p, o, files...); err == nil {
+			return cmp.Or(failed, out.end(a))
 		}
 	}
 	cells := c.Cells()
@@ -79,6 +81,38 @@ func (p *program) report(o *options, files []string) error {
 	return verdict
 }
 
+// redraw reads what another command has written as JSON, and returns what writes that again and ends as the command did;
+// nil if in has records. A command is known by a name that is among the first in its JSON and in no record.
+func (p *program) redraw(o *options, file string, in *bufio.Reader) (again func() error, err error) {
+	head, err := in.Peek(in.Size())
+	switch is := func(name string) bool { return bytes.Contains(head, []byte(name)) }; {
+	case len(head) == 0 && err != io.EOF:
+		return nil, err
+	case is(`"hazards":`):
+		return drawn(p, o, file, proofs, safety.Read, in)
+	case is(`"alpha":`):
+		return drawn(p, o, file, comparisons, export.ReadComparison, in)
+	case is(`"slo":`):
+		return drawn(p, o, file, answers, capacity.ReadAnswer, in)
+	}
+	return nil, nil
+}
+
+func drawn[T any](p *program, o *options, file string, k kind[T], read func(io.Reader) (T, error), in io.Reader) (
+	again func() error, err error) {
+	v, err := read(in)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		out, err := k.printer(p, o, file)
+		if err = cmp.Or(err, o.refuse([]string{"fail-on"}, "there are no trials to judge in "+file)); err != nil {
+			return err
+		}
+		return out.end(v)
+	}, nil
+}
+
 // reported is what report has to write.
 type reported struct {
 	cells []*results.Cell
@@ -88,89 +122,27 @@ type reported struct {
 // reports are what report writes, and a run that compares nothing.
 var reports = kind[reported]{
 	document: func(v reported) *report.Document { return report.Run(v.cells, v.check) },
-	exit:     exitOfCheck, formats: []output[reported]{
-		{name: "csv", write: ofCells(export.CSV)},
-		{name: "benchfmt", write: ofCells(export.Benchfmt)},
+	exit: func(v reported) int {
+		if len(v.check.Thresholds) == 0 {
+			return exitOK
+		}
+		return map[compare.Verdict]int{
+			compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive,
+		}[v.check.Verdict]
+	},
+	formats: []output[reported]{
+		{name: "csv", write: func(w io.Writer, v reported) error { return export.CSV(w, v.cells) }},
+		{name: "benchfmt", write: func(w io.Writer, v reported) error { return export.Benchfmt(w, v.cells) }},
 		{name: "hgrm", dir: func(create create, v reported) error {
 			return export.Hgrm(v.cells, view.Names(v.cells), create)
 		}},
-		{name: "svg", dir: writeCharts},
-		{name: "json", write: ofCheck(export.CheckJSON)},
-		{name: "junit", write: ofCheck(export.JUnitCheck)},
-	}}
-
-// ofCells writes cells that are judged by nothing.
-func ofCells(write func(io.Writer, []*results.Cell) error) func(io.Writer, reported) error {
-	return func(w io.Writer, v reported) error { return write(w, v.cells) }
-}
-
-// ofCheck writes what thresholds have found.
-func ofCheck(write func(io.Writer, *compare.Check) error) func(io.Writer, reported) error {
-	return func(w io.Writer, v reported) error { return write(w, v.check) }
-}
-
-// exitOfCheck returns the exit code of thresholds; 0 if there are none.
-func exitOfCheck(v reported) int {
-	if len(v.check.Thresholds) == 0 {
-		return exitOK
-	}
-	return map[compare.Verdict]int{
-		compare.Violated: exitViolated, compare.Missed: exitRegressed, compare.Inconclusive: exitInconclusive,
-	}[v.check.Verdict]
-}
-
-// writeCharts writes all charts that the cells have the data for.
-func writeCharts(create create, v reported) error {
-	for _, c := range report.Pictures(v.cells) {
-		if err := create(c.Name+".svg", func(w io.Writer) error { return draw.SVG(w, &c) }); err != nil {
+		{name: "svg", dir: func(create create, v reported) (err error) {
+			for _, c := range report.Pictures(v.cells) {
+				err = cmp.Or(err, create(c.Name+".svg", func(w io.Writer) error { return draw.SVG(w, &c) }))
+			}
 			return err
-		}
-	}
-	return nil
-}
-
-// drawnAgain are the commands, by a name that is among the first in their JSON and in no record.
-var drawnAgain = map[string]func(p *program, o *options, file string) error{
-	`"hazards":`: drawAgain("prove", proofs, safety.Read),
-	`"alpha":`:   drawAgain("compare", comparisons, export.ReadComparison),
-	`"slo":`:     drawAgain("plan", answers, capacity.ReadAnswer),
-}
-
-// again returns what draws a file again; nil if it is one of records.
-func (p *program) again(name string) func(p *program, o *options, file string) error {
-	const enough = 4 << 10
-	var head []byte
-	if name == "-" {
-		in := bufio.NewReaderSize(p.stdin, enough)
-		head, _ = in.Peek(enough)
-		p.stdin = in
-	} else {
-		head, _ = readFrom(p, name, func(in io.Reader) ([]byte, error) { // an error comes again when it is read
-			return bufio.NewReaderSize(in, enough).Peek(enough)
-		})
-	}
-	for key, draw := range drawnAgain {
-		if bytes.Contains(head, []byte(key)) {
-			return draw
-		}
-	}
-	return nil
-}
-
-// drawAgain returns what writes a result that a command has written as JSON in formats of that command, and exits as it did.
-func drawAgain[T any](command string, k kind[T], read func(io.Reader) (T, error)) func(p *program, o *options, file string) error {
-	return func(p *program, o *options, file string) error {
-		if opt := o.get("fail-on"); opt.text != "" {
-			return usageErrorf("%s: there are no trials to judge in what lockbench %s has written", opt.written(), command)
-		}
-		out, err := k.printer(p, o, file)
-		if err != nil {
-			return err
-		}
-		found, err := readFrom(p, file, read)
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		return out.end(found)
-	}
+		}},
+		{name: "json", write: func(w io.Writer, v reported) error { return export.CheckJSON(w, v.check) }},
+		{name: "junit", write: func(w io.Writer, v reported) error { return export.JUnitCheck(w, v.check) }},
+	},
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/term"
 
@@ -68,13 +67,4 @@ func Terminal(w *Writer) (columns int) {
 		return 80
 	}
 	return columns
-}
-
-// Seconds formats a time to the second: 45s, 2m, 1m30s.
-func Seconds(d time.Duration) string {
-	s := d.Round(time.Second).String()
-	if short, ok := strings.CutSuffix(s, "m0s"); ok {
-		return short + "m"
-	}
-	return s
 }

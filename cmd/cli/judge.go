@@ -1,5 +1,5 @@
-// A run that compares, be it with the records of -baseline or its own two sides (-vs): what is checked before it
-// begins, and what is made of its records in the end.
+// What a run is judged by: the records of -baseline or its own other side (-vs), the thresholds of -fail-on, and the slo
+// of its workload.
 //
 // Nothing is compared while the run goes on. To look at the verdict after each round and to stop when it suits would
 // make false alarms many times as frequent as a comparison promises (optional stopping).
@@ -12,13 +12,17 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/kballard/go-shellquote"
 
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/cmd/cli/secrets"
+	"github.com/lockbench/lockbench/cmd/cli/suggest"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/workloads/host"
 )
 
@@ -43,23 +47,19 @@ func comparisonOf(o *options, run experiment, hidden *secrets.Secrets) (*compari
 		return nil, usageErrorf("%s and %s exclude each other: the base is either that file or the run itself",
 			baseline.flagOrVariable(), vs.flagOrVariable())
 	case files.Same(baseline.text, o.text("output")):
-		return nil, usageErrorf("%s: -output appends to that file, and the run would become part of its own base", baseline.written())
-	case baseline.text == "-" && o.text("workload") == "-":
-		return nil, usageErrorf("%s: standard input is the workload already", baseline.written())
+		return nil, usageErrorf("%s: -output appends to that file, and the run would become part of its own base",
+			baseline.written())
 	}
 	how, err := o.comparing()
-	switch {
-	case err != nil:
-		return nil, err
-	case o.versus():
-		head := vs.text
-		if words, err := shellquote.Split(head); err == nil {
-			head = commandLine(hidden, words)
-		}
-		return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(head, asGiven)}, nil
+	if !o.versus() {
+		how.Subset = true // the run has the cells that it was asked for
+		return &comparison{how: how, head: "this run"}, err
 	}
-	how.Subset = true // the run has the cells that it was asked for, and says before it begins which it lacks
-	return &comparison{how: how, head: "this run"}, nil
+	head := vs.text
+	if words, err := shellquote.Split(head); err == nil {
+		head = commandLine(hidden, words)
+	}
+	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(head, asGiven)}, err
 }
 
 const giveBase = "give -vs, or -baseline"
@@ -68,23 +68,19 @@ const giveBase = "give -vs, or -baseline"
 // run that nothing compares with would be an hour lost. It says which cells have no partner, and what makes the
 // comparison worthless.
 func (p *program) readBaseline(c *comparison, name string, run experiment, env results.Env) error {
-	base, err := p.side(name)
-	if err != nil {
+	var err error
+	if c.base, err = p.readSide(name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(base.Cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
+	if slices.ContainsFunc(c.base.Cells, func(c *results.Cell) bool { return c.First().Side != "" }) {
 		return errors.New("has both sides of a run with -vs, and a base is one")
 	}
-	c.base = base
-	found, err := compare.Compare(base, run.promised(c.head, env), c.how)
+	found, err := compare.Compare(c.base, run.promised(c.head, env), c.how)
 	if err != nil {
 		return err
 	}
-	for _, label := range found.Added {
-		p.say("the baseline has nothing to compare with: %s", label)
-	}
-	for _, label := range found.Missing {
-		p.say("this run has nothing to compare with the baseline's: %s", label)
+	for _, label := range slices.Concat(found.Added, found.Missing) {
+		p.say("this cell is in the run or in the baseline alone, and is compared with nothing: %s", label)
 	}
 	c.cells, c.least = len(found.Cells), math.MaxInt
 	for _, cell := range found.Cells {
@@ -102,11 +98,10 @@ func (p *program) readBaseline(c *comparison, name string, run experiment, env r
 func (e experiment) promised(name string, env results.Env) compare.Input {
 	in := compare.Input{Name: name}
 	for i, c := range e.Cells {
-		rec := &results.Record{
+		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{{
 			ID: fmt.Sprintf("promised %d", i), Cell: i, Trial: 1, Plan: c.Plan,
 			Env: host.With(env, c.Plan.Driver), Server: results.Server{Kind: c.Plan.Server},
-		}
-		in.Cells = append(in.Cells, &results.Cell{Trials: []*results.Record{rec}})
+		}}})
 	}
 	return in
 }
@@ -122,4 +117,54 @@ func (c *comparison) compare(cells []*results.Cell) (*compare.Comparison, error)
 		base.Name, head.Name = asGiven, c.head
 	}
 	return compare.Compare(base, head, c.how)
+}
+
+// thresholds returns what -fail-on says of a run by itself; nothing without it. A change needs something to compare
+// with, which remedy names; those of a variable, which is set once for many runs, are left out then.
+func (o *options) thresholds(remedy string) (list []compare.Threshold, err error) {
+	all, err := o.failOn()
+	for _, t := range all {
+		switch {
+		case !t.Relative:
+			list = append(list, t)
+		case o.get("fail-on").from == fromFlag:
+			return nil, usageErrorf("-fail-on: %s is a change, and there is nothing to compare with: %s, "+
+				"or write an amount such as %s%s", t, remedy, t.String()[:len(t.Figure.Name)+1], t.Figure.Unit.Example)
+		}
+	}
+	return list, err
+}
+
+// failOn reads -fail-on; nil without it. The error suggests the figure that was probably meant, or where all are.
+func (o *options) failOn() ([]compare.Threshold, error) {
+	opt := o.get("fail-on")
+	if opt.text == "" {
+		return nil, nil
+	}
+	list, err := compare.ParseThresholds(opt.text)
+	if err == nil {
+		return list, nil
+	}
+	hint := ""
+	if fault, ok := errors.AsType[*compare.ThresholdError](err); ok && fault.Word != "" {
+		meant := strings.Replace(fault.Word, "wait.", "acquire.", 1) // as tables call it
+		hint = cmp.Or(suggest.DidYouMean("", meant, metric.Names()), " (lockbench help figures lists them)")
+	}
+	return nil, usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
+}
+
+// objective judges the cells in an open loop by what their workload says of the response (slo); nil if it says
+// nothing.
+func (o *options) objective(cells []*results.Cell) *compare.Check {
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool { return !c.Open() })
+	if o.workload == nil || o.workload.SLO == "" || len(cells) == 0 {
+		return nil
+	}
+	slo, _ := capacity.ParseSLO(o.workload.SLO) // readWorkload has checked it
+	var limits []string
+	for _, of := range slo.Objectives {
+		limits = append(limits, strings.Replace(of.String(), "<", ">", 1))
+	}
+	list, _ := compare.ParseThresholds(strings.Join(limits, ",")) // none if a quantile is one that no record spells out
+	return compare.CheckCells(cells, list, nil)
 }
