@@ -170,7 +170,8 @@ func (s *search) runTrials(ctx context.Context, measure measuring) {
 	}
 }
 
-// runTrial runs a trial, and keeps its record unless a signal has cut it short. The error is why the search cannot go on.
+// runTrial runs a trial, and keeps its record unless a signal has cut it short. The error is why the search cannot go
+// on.
 func (s *search) runTrial(ctx context.Context, t capacity.Trial, measure measuring) error {
 	if err := s.runner.Lost(); err != nil {
 		return err

@@ -29,7 +29,8 @@ var notOfAPlan = []string{"think", "n", "duration", "warmup", "trials", "oracle"
 // planFlags are those of lockbench plan: its question, and those of a run with which the load is one.
 var planFlags = slices.Concat([]flagDef{
 	sloFlag,
-	{"need", "", groupQuestion, "CLAIMS", "", false, "what candidates have to claim (not with -lock): " + strings.Join(claimNames(), ", ")},
+	{"need", "", groupQuestion, "CLAIMS", "", false,
+		"what candidates have to claim (not with -lock): " + strings.Join(claimNames(), ", ")},
 	{"budget", "", groupQuestion, "TIME", "", false,
 		"how long it may take (default 60s a candidate, 90s without -rate,\nat most 20m)"},
 	{"max-rate", "", groupQuestion, "RATE", "", false,
@@ -86,8 +87,8 @@ type question struct {
 	skipped []string // what is no candidate, each with the reason
 }
 
-// questionOf reads what is asked. find looks for the program of a service. What is wrong is a usage error that names the
-// flag.
+// questionOf reads what is asked. find looks for the program of a service. What is wrong is a usage error that names
+// the flag.
 func questionOf(
 	o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error),
 ) (*question, error) {
@@ -113,9 +114,9 @@ func questionOf(
 	if r.err != nil {
 		return nil, r.err
 	}
-	ignore(o.get("shared"))
+	ignore(o.get("shared")) // a plan cannot tell what others took from what a lock can do
 	if o.workload == nil || o.workload.Classes == nil {
-		ignore(o.get("think"))
+		ignore(o.get("think")) // arrivals come whatever clients do
 		if rate.text == "" && o.get("burst").isDefault() {
 			rate.text = "1" // for that of a trial: an open loop reads more settings
 		}
@@ -211,8 +212,8 @@ func (q *question) addLocks() error {
 // designs returns the design that p names. If it names none these are the designs of its driver that are safe and claim
 // what is needed, without those that another one is better than: it claims as much and loses to fewer hazards.
 func (q *question) designs(p spec.Plan) (names []string) {
-	knows := p.Topology == "" || slices.Contains(matrix.Topologies(p.Driver), p.Topology) // else addCells leaves it out
-	if p.Lock != "" || drivers.Unstarted(p.Driver) || !knows {
+	knows := p.Topology == "" || slices.Contains(matrix.Topologies(p.Driver), p.Topology)
+	if p.Lock != "" || drivers.Unstarted(p.Driver) || !knows { // of which addCells says what is wrong
 		return []string{p.Lock}
 	}
 	reentrant := slices.Contains(q.need, "reentrant") || !q.options.get("reentry").isDefault()
@@ -252,12 +253,12 @@ func includes[T comparable](list, some []T) bool {
 	return !slices.ContainsFunc(some, func(v T) bool { return !slices.Contains(list, v) })
 }
 
-// addCandidates makes a candidate of each cell. The load is the same for all; its rate is for the trials to choose, and the
-// one that is asked for if -rate is missing.
+// addCandidates makes a candidate of each cell. The load is the same for all. If -rate is missing its rate is the one
+// that is asked for; a plain load has only that which the trials choose.
 func (q *question) addCandidates() {
 	load := &q.Cells[0].Plan
-	simple := len(load.Classes) == 0 && load.Burst == 0
-	if q.Rate == 0 && (!simple || q.options.get("rate").from == fromFile) {
+	plain := len(load.Classes) == 0 && load.Burst == 0
+	if q.Rate == 0 && (!plain || q.options.get("rate").from == fromFile) {
 		q.Rate = capacity.Offered(load)
 	}
 	shares, weights := make([]float64, load.Keys), capacity.ArrivalShares(load)
@@ -271,10 +272,10 @@ func (q *question) addCandidates() {
 	for i, cell := range q.Cells {
 		p := cell.Plan
 		p.Duration, p.Warmup, p.Ops, p.Command = 0, 0, 0, ""
-		if simple {
+		if plain {
 			p.Rate = spec.Rate{}
 		}
-		if simple && !fixed {
+		if plain && !fixed {
 			p.Clients = 0
 		}
 		q.Candidates = append(q.Candidates, capacity.Candidate{

@@ -39,20 +39,20 @@ var proveFlags = []flagDef{
 	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},
 	{"lock", "", groupProof, "LIST", "", false, "their lock designs (default: all that claim to exclude)"},
 	{"attempts", "", groupProof, "N", "", false, "attempts of each cell, if there is time for them: none of 20 that\n" +
-		"fails leaves 14 % possible, none of 59 leaves 5 % (default 20, or one\nfor each gap of every-gap if there are more)"},
+		"fails leaves 14 % possible, none of 59 leaves 5 % (default 20, or one\nfor each gap of every-gap if more)"},
 	{"seed", "", groupProof, "N", "0", false, "number of the first attempt: the same number makes the same attempt"},
 	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\n" +
 		"as each service allows, 300ms to 2s); longer for a slow machine"},
 	{"each", "", groupProof, "TIME", hazards.DefaultEach.String(), false, "how long a hazard may take, about"},
-	{"baseline", "", groupProof, "FILE", "", false, "an earlier report (-format json=FILE): fails if a design fails that\n" +
-		"survived there, or fails more than there"},
+	{"baseline", "", groupProof, "FILE", "", false,
+		"an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, or fails more than there"},
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\n" +
 		"of each that fails the order of its requests, as far as there is one"},
 	liveFlag,
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
-	{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats (a comma list, each into a file; one without a file\n" +
-		"replaces the table)"},
+	{"format", "", groupOutput, "NAME[=FILE]", "", false,
+		"other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
 	{"verbose", "v", groupOutput, "", "false", false, "all that was seen of each hazard, with a story"},
 }
 
@@ -137,7 +137,9 @@ type proof struct {
 func proofOf(o *options) (*proof, error) {
 	rd := reader{o: o}
 	r := &proof{asked: safety.Asked{
-		Hazards: list(&rd, "hazard", hazardName), Drivers: list(&rd, "driver", parseText), Locks: list(&rd, "lock", parseText),
+		Hazards: list(&rd, "hazard", hazardName),
+		Drivers: list(&rd, "driver", parseText),
+		Locks:   list(&rd, "lock", parseText),
 	}, options: hazards.Options{
 		Prefix:   "prove:" + runner.NewID() + ":",
 		Attempts: scalar(&rd, "attempts", within(spec.ParseInt, 1, 100_000, "must be a number from 1 to 100000")),
@@ -167,9 +169,9 @@ func hazardName(text string) (string, error) {
 		text, suggest.DidYouMean("", text, names))
 }
 
-// findLocks finds the designs that are proven. One without a name stands for those of an adapter that a dry run does not
-// start. By default they are those of all drivers, with some on several servers: that a sentinel promotes the replica
-// changes nothing about most.
+// findLocks finds the designs that are proven. One without a name stands for those of an adapter that a dry run does
+// not start. By default they are those of all drivers, with some on several servers: that a sentinel promotes the
+// replica changes nothing about most.
 func (r *proof) findLocks(o *options) error {
 	names, all := r.asked.Drivers, r.asked.Drivers == nil
 	if all {
@@ -189,8 +191,9 @@ func (r *proof) findLocks(o *options) error {
 			return o.complain(o.get("driver"), "%w", err)
 		}
 		for _, l := range locks {
-			chosen := slices.Contains(r.asked.Locks, l.Design.Name) || r.asked.Locks == nil && l.Design.Traits.Exclusive
-			spared := all && l.Topology == drivers.TopologySentinel && !slices.Contains([]string{"set-nx", "fenced"}, l.Design.Name)
+			name := l.Design.Name
+			chosen := slices.Contains(r.asked.Locks, name) || r.asked.Locks == nil && l.Design.Traits.Exclusive
+			spared := all && l.Topology == drivers.TopologySentinel && name != "set-nx" && name != "fenced"
 			if chosen && !spared {
 				r.locks = append(r.locks, l)
 			}
