@@ -31,8 +31,8 @@ func unprivileged() (*account, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("the server refuses to run as root, and there is no user %s: make one, or run this as another user",
-		strings.Join(postgresAccounts, " or "))
+	return nil, fmt.Errorf("the server refuses to run as root, and there is no user %s: "+
+		"make one, or run this as another user", strings.Join(postgresAccounts, " or "))
 }
 
 // attr returns the attributes of a child that runs under this account. It still dies with its parent, because the

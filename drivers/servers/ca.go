@@ -40,8 +40,8 @@ func (s *Server) certify() (*tls.Config, error) {
 // pair is a certificate for this machine's loopback names, which vouches for itself, and its key, as PEM.
 type pair struct{ cert, key string }
 
-// certificate returns the certificate of this process. It is valid from some time ago, because tests set servers' clocks
-// back, and for longer than any run.
+// certificate returns the certificate of this process. It is valid from some time ago, because tests set servers'
+// clocks back, and for longer than any run.
 var certificate = sync.OnceValues(func() (p pair, err error) {
 	cert := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "lockbench private server"},

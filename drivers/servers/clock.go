@@ -53,7 +53,8 @@ func ownClock(dir *tempDir) (env []string, err error) {
 // writeClock writes an offset. The server never reads half of one, because the file is replaced.
 func writeClock(dir *tempDir, offset time.Duration) error {
 	next := dir.file(clockFile + ".new")
-	return errors.Join(os.WriteFile(next, fmt.Appendf(nil, "%+.6f\n", offset.Seconds()), 0o600), os.Rename(next, dir.file(clockFile)))
+	text := fmt.Appendf(nil, "%+.6f\n", offset.Seconds())
+	return errors.Join(os.WriteFile(next, text, 0o600), os.Rename(next, dir.file(clockFile)))
 }
 
 // SetClock sets the clock of a server that was started with Options.Clock to the present time plus offset, which may be

@@ -33,9 +33,9 @@ var etcdProgram = program{
 
 // StartEtcd starts n members, which form one etcd that tolerates the loss of (n-1)/2 of them. Strict, the default, is
 // etcd as shipped: it fsyncs its log on a majority before it answers. Relaxed removes the fsync: from 3.5 on by
-// --unsafe-no-fsync; older versions lack it and get a file system in memory, if there is one with enough room. TLS is on
-// the client ports alone. Restart returns when the member answers, which takes a majority: after several were killed,
-// restart that many at once.
+// --unsafe-no-fsync; older versions lack it and get a file system in memory, if there is one with enough room. TLS is
+// on the client ports alone. Restart returns when the member answers, which takes a majority: after several were
+// killed, restart that many at once.
 func StartEtcd(ctx context.Context, n int, o Options) (_ *Group[*Server], err error) {
 	if o.Binary, err = etcdProgram.find(o.Binary); err != nil {
 		return nil, err

@@ -74,7 +74,8 @@ func (e *MissingError) Unwrap() error { return exec.ErrNotFound }
 // Missing returns what has to be installed.
 func (e *MissingError) Missing() string { return e.Install }
 
-// output runs a program that is asked for its version, and returns what it says. The error has what it says of its failure.
+// output runs a program that is asked for its version, and returns what it says. The error has what it says of its
+// failure.
 func output(ctx context.Context, path string, args ...string) (string, error) {
 	var out, problem strings.Builder
 	cmd := exec.Command(path, args...)

@@ -23,8 +23,8 @@ type member interface {
 	base() *Server
 }
 
-// start adds n servers, which start at once, after it has reserved so many ports for all of them. If one does not start,
-// none stays.
+// start adds n servers, which start at once, after it has reserved so many ports for all of them. If one does not
+// start, none stays.
 func (g *Group[S]) start(ctx context.Context, n, ports int, start func(ctx context.Context, i int) (S, error)) error {
 	for range ports {
 		p, err := reservePort()
@@ -106,8 +106,10 @@ func (g *Group[S]) LogTail() (all string) {
 func (g *Group[S]) running() *Running {
 	first := g.Nodes[0].base()
 	r := &Running{
-		URLs: g.URLs(), Network: first.Network(), Persistence: first.persistence,
-		CPU: g.CPU, PIDs: g.PIDs, Close: g.Close,
+		URLs: g.URLs(), Network: "unix", Persistence: first.persistence, CPU: g.CPU, PIDs: g.PIDs, Close: g.Close,
+	}
+	if len(first.ports) > 0 {
+		r.Network = "tcp"
 	}
 	for _, s := range g.Nodes {
 		r.Nodes = append(r.Nodes, s.base())

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,7 +25,8 @@ const (
 
 // mysqlProgram is on PATH or in one of the directories for daemons, which only root has on its PATH.
 var mysqlProgram = program{
-	server: "mysql", names: []string{"mariadbd", "mysqld"}, dirs: []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
+	server: "mysql", names: []string{"mariadbd", "mysqld"},
+	dirs:    []string{"", "/usr/sbin", "/usr/local/sbin", "/usr/libexec"},
 	install: "the package mariadb-server (Debian, Ubuntu, Fedora), mariadb (Arch, Homebrew) or mysql-server",
 }
 
@@ -34,27 +36,46 @@ func StartMySQL(ctx context.Context, o Options) (*Server, error) {
 	return start(ctx, &mysqlProgram, o, setUpMySQL)
 }
 
-// setUpMySQL prepares a server: address, first files.
+// setUpMySQL prepares a server: address, certificates, first files. It reads no option files, so nothing of the
+// machine's own server applies.
 func setUpMySQL(ctx context.Context, s *Server, o Options) (err error) {
 	socket := s.dir.file("mysql.sock")
-	s.persistence = s.persists(o.Durability == Strict, "fsync each second")
-	var port *port
 	u := url.URL{Scheme: "mysql", User: url.User(MySQLUser), Host: "localhost", Path: MySQLDatabase}
 	u.RawQuery = "socket=" + url.QueryEscape(socket)
+	flush := "2" // the log is written at each commit, so that it survives the process, and fsynced once a second
+	if o.Durability == Strict {
+		flush = "1"
+	}
+	s.argv = slices.Concat([]string{o.Binary}, mysqlFiles(s.dir), []string{
+		"--socket=" + socket, "--pid-file=" + s.dir.file("mysql.pid"), "--init-file=" + s.dir.file("init.sql"),
+		"--max-connections=" + strconv.Itoa(cmp.Or(o.Conns, mysqlConns)), "--back-log=1024",
+		"--innodb-flush-log-at-trx-commit=" + flush,
+		// All else is the default, except what only costs memory, or time at the start.
+		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
+		"--skip-log-bin", "--loose-mysqlx=OFF",
+	})
+	for name, value := range o.Settings {
+		s.argv = append(s.argv, "--"+name+"="+value)
+	}
+	network := []string{"--skip-networking"}
 	if o.TCP || o.TLS {
-		if port, err = s.reserve(); err != nil {
+		port, err := s.reserve()
+		if err != nil {
 			return err
 		}
 		u.Host, u.RawQuery = port.addr(), ""
+		network = []string{"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port.number)}
 	}
 	if o.TLS {
 		u.RawQuery = "tls=true"
 		if _, err := s.certify(); err != nil {
 			return err
 		}
+		network = append(network, "--ssl-ca="+s.dir.file(caFile), "--ssl-cert="+s.dir.file(certFile),
+			"--ssl-key="+s.dir.file(keyFile), "--require-secure-transport=ON")
 	}
-	s.url = u.String()
-	s.argv = append([]string{o.Binary}, mysqlArgs(o, s.dir, port)...)
+	s.argv = append(s.argv, network...)
+	s.url, s.persistence = u.String(), s.persists(o.Durability == Strict, "fsync each second")
 	s.ready = func(ctx context.Context, _ int) error { return greeted(ctx, socket) }
 	if err := s.write("init.sql", mysqlInit(o.Password)); err != nil {
 		return err
@@ -62,36 +83,11 @@ func setUpMySQL(ctx context.Context, s *Server, o Options) (err error) {
 	return s.installMySQL(ctx, o.Binary)
 }
 
-// mysqlArgs returns the server's arguments. It reads no option files, so nothing of the machine's own server applies.
-func mysqlArgs(o Options, dir *tempDir, port *port) []string {
-	flush := "2" // the log is written at each commit, so that it survives the process, and fsynced once a second
-	if o.Durability == Strict {
-		flush = "1"
-	}
-	args := append(mysqlFiles(dir),
-		"--socket="+dir.file("mysql.sock"), "--pid-file="+dir.file("mysql.pid"), "--init-file="+dir.file("init.sql"),
-		"--max-connections="+strconv.Itoa(cmp.Or(o.Conns, mysqlConns)), "--back-log=1024",
-		"--innodb-flush-log-at-trx-commit="+flush,
-		// All else is the default, except what only costs memory, or time at the start.
-		"--innodb-buffer-pool-size=32M", "--performance-schema=OFF", "--skip-name-resolve",
-		"--skip-log-bin", "--loose-mysqlx=OFF",
-	)
-	for name, value := range o.Settings {
-		args = append(args, "--"+name+"="+value)
-	}
-	if o.TLS {
-		args = append(args, "--ssl-ca="+dir.file(caFile), "--ssl-cert="+dir.file(certFile),
-			"--ssl-key="+dir.file(keyFile), "--require-secure-transport=ON")
-	}
-	if port == nil {
-		return append(args, "--skip-networking")
-	}
-	return append(args, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port.number))
-}
-
 // mysqlFiles returns the arguments for the location and the owner of the files. --no-defaults has to come first.
 func mysqlFiles(dir *tempDir) []string {
-	args := []string{"--no-defaults", "--datadir=" + dir.file("data"), "--tmpdir=" + dir.path, "--loose-innodb-log-file-size=8M"}
+	args := []string{
+		"--no-defaults", "--datadir=" + dir.file("data"), "--tmpdir=" + dir.path, "--loose-innodb-log-file-size=8M",
+	}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root") // otherwise it refuses to run as root
 	}
@@ -112,24 +108,19 @@ func (s *Server) installMySQL(ctx context.Context, binary string) error {
 	if err != nil {
 		return err
 	}
-	argv := append([]string{binary}, append(mysqlFiles(s.dir), "--initialize-insecure")...)
+	program, option := binary, []string{"--initialize-insecure"}
 	if strings.Contains(version, "MariaDB") {
-		script, err := mysqlInstaller(binary).locate()
-		if err != nil {
+		if program, err = mysqlInstaller(binary).locate(); err != nil {
 			return err
 		}
-		argv = append([]string{script}, mysqlFiles(s.dir)...)
-		argv = append(argv, "--auth-root-authentication-method=normal", "--skip-test-db")
+		option = []string{"--auth-root-authentication-method=normal", "--skip-test-db"}
 	}
-	return s.prepare(ctx, s.dir.path, argv...)
+	return s.prepare(ctx, s.dir.path, slices.Concat([]string{program}, mysqlFiles(s.dir), option)...)
 }
 
 // mysqlInstaller is the script that comes with the server: in the same installation, or on PATH.
 func mysqlInstaller(binary string) *program {
-	if path, err := filepath.EvalSymlinks(binary); err == nil {
-		binary = path
-	}
-	prefix := filepath.Dir(filepath.Dir(binary))
+	prefix := filepath.Dir(filepath.Dir(canonical(binary)))
 	return &program{
 		server: "the server's first files", names: []string{"mariadb-install-db", "mysql_install_db"},
 		dirs:    []string{filepath.Join(prefix, "bin"), filepath.Join(prefix, "scripts"), ""},
@@ -137,9 +128,9 @@ func mysqlInstaller(binary string) *program {
 	}
 }
 
-// greeted returns nil if the server accepts clients. The server speaks first: after the length and the number of a packet
-// it greets a client with the number 10, the version of the protocol, or with an error, which is 255. Nobody else listens
-// on a socket in its private directory.
+// greeted returns nil if the server accepts clients. The server speaks first: after the length and the number of a
+// packet it greets a client with the number 10, the version of the protocol, or with an error, which is 255. Nobody
+// else listens on a socket in its private directory.
 func greeted(ctx context.Context, socket string) error {
 	greeting, err := exchange(ctx, "unix", socket, "", 5)
 	if err == nil && (len(greeting) < 5 || greeting[4] != 10) {

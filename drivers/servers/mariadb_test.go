@@ -31,8 +31,8 @@ func TestMySQLLifecycle(t *testing.T) {
 				t.Errorf("URL %s", s.URL())
 			}
 			words := map[Durability]string{"": "fsync each second", Strict: "fsync each commit"}
-			if want := words[o.Durability]; s.Persistence() != want && !inMemory(s.dir.path) {
-				t.Errorf("Persistence %q, want %q", s.Persistence(), want)
+			if want := words[o.Durability]; s.persistence != want && !inMemory(s.dir.path) {
+				t.Errorf("Persistence %q, want %q", s.persistence, want)
 			}
 			if err := s.Kill(); err != nil {
 				t.Fatal(err)

@@ -20,8 +20,8 @@ const (
 	postgresSocket = ".s.PGSQL." // and a port
 )
 
-// Postgres is a private server. Its methods are safe for concurrent use, and those that ask it something are for one that
-// listens on a port.
+// Postgres is a private server. Its methods are safe for concurrent use, and those that ask it something are for one
+// that listens on a port.
 type Postgres struct{ *Server }
 
 // StartPostgres makes a database cluster and starts a PostgreSQL server on it, 10 or later. Without a Password, that of
@@ -33,7 +33,8 @@ func StartPostgres(ctx context.Context, o Options) (_ *Postgres, err error) {
 	if o.Binary == "" {
 		o.Binary, err = findPostgres()
 	} else if !hasInitdb(o.Binary) {
-		err = &MissingError{"postgres", "initdb beside " + o.Binary + ", which makes the server's first files", postgresPackages}
+		what := "initdb beside " + o.Binary + ", which makes the server's first files"
+		err = &MissingError{"postgres", what, postgresPackages}
 	}
 	if err != nil {
 		return nil, err
@@ -50,8 +51,9 @@ var postgresProgram = program{server: "postgres", unprivileged: true} // see fin
 func setUpPostgres(ctx context.Context, s *Server, o Options) error {
 	data, port := s.dir.file("db"), "5432"
 	address := url.URL{Scheme: "postgres", User: url.User(postgresUser), Path: "/postgres"}
-	// All but the first are for clients whose environment has others.
-	address.RawQuery = url.Values{"host": {data}, "port": {port}, "sslmode": {"disable"}, "channel_binding": {"disable"}}.Encode()
+	address.RawQuery = url.Values{ // all but the first for clients whose environment has others
+		"host": {data}, "port": {port}, "sslmode": {"disable"}, "channel_binding": {"disable"},
+	}.Encode()
 	settings := map[string]string{
 		"max_connections": strconv.Itoa(cmp.Or(o.Conns, 600) + 10), // some are reserved for superusers, some are not sessions
 		"shared_buffers":  "32MB",
@@ -105,7 +107,8 @@ func (s *Server) makeCluster(ctx context.Context, data, initdb, password string)
 	}
 	// C sorts by bytes on every system. Small files of the write-ahead log are made faster.
 	argv := []string{
-		initdb, "-D", data, "-U", postgresUser, "--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8", "--wal-segsize=1",
+		initdb, "-D", data, "-U", postgresUser, "--no-sync", "--no-instructions",
+		"--locale=C", "-E", "UTF8", "--wal-segsize=1",
 	}
 	if password == "" {
 		return s.prepare(ctx, data, append(argv, "--auth=trust")...)
@@ -118,9 +121,9 @@ func (s *Server) makeCluster(ctx context.Context, data, initdb, password string)
 	return s.prepare(ctx, data, append(argv, "--auth=scram-sha-256", "--pwfile="+file)...)
 }
 
-// postgresReady checks like pg_ctl: the server writes its state to its lock file, which has the lines process, directory,
-// start, port, socket, address, shared memory (key and number), and state. The shared memory is tiny: by it a server knows
-// whether processes of its predecessor are alive. Here it need not outlive them.
+// postgresReady checks like pg_ctl: the server writes its state to its lock file, which has the lines process,
+// directory, start, port, socket, address, shared memory (key and number), and state. The shared memory is tiny: by
+// it a server knows whether processes of its predecessor are alive. Here it need not outlive them.
 func postgresReady(lock string) error {
 	text, err := os.ReadFile(lock)
 	if err != nil {
@@ -138,6 +141,9 @@ func postgresReady(lock string) error {
 	return nil
 }
 
+// freeUnused frees shared memory when the last process that uses it ends, where the system can do that.
+var freeUnused = func(segment int) {}
+
 // postgresPlaces are the directories of packages: Debian and Ubuntu, Fedora, Homebrew, Postgres.app.
 var postgresPlaces = []string{
 	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin",
@@ -146,8 +152,8 @@ var postgresPlaces = []string{
 
 const postgresPackages = "the package postgresql (Debian, Ubuntu, Arch, Homebrew) or postgresql-server (Fedora)"
 
-// findPostgres returns the path of the server on PATH, or else the newest one where packages put it, which is usually not
-// on PATH.
+// findPostgres returns the path of the server on PATH, or else the newest one where packages put it, which is usually
+// not on PATH.
 func findPostgres() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil && hasInitdb(path) {
 		return path, nil
@@ -183,7 +189,9 @@ func hasInitdb(postgres string) bool {
 func init() {
 	Register(&Service{
 		Name: "postgres", Schemes: []string{"postgres", "postgresql"},
-		Forms:    []string{"postgres://user:pass@host:5432/db", "postgres://host/db?sslmode=verify-full (TLS)", "postgres:///db?host=/dir"},
+		Forms: []string{
+			"postgres://user:pass@host:5432/db", "postgres://host/db?sslmode=verify-full (TLS)", "postgres:///db?host=/dir",
+		},
 		Packages: "postgresql", Limit: "max_connections",
 		PasswordVariable: "PGPASSWORD", OtherVariables: "PGUSER, PGPORT, PGSSL…",
 		Find: findPostgres, Start: func(ctx context.Context, o Options) (*Running, error) {

@@ -78,8 +78,7 @@ func (p *Postgres) Clients(ctx context.Context, database string) (map[int]string
 	rows, err := p.ask(ctx, "SELECT pid, application_name FROM pg_stat_activity WHERE datname = "+quoteSQL(database))
 	clients := map[int]string{}
 	for _, row := range rows {
-		pid, malformed := strconv.Atoi(row[0])
-		err = errors.Join(err, malformed)
+		pid, _ := strconv.Atoi(row[0])
 		clients[pid] = row[1]
 	}
 	return clients, err
@@ -90,15 +89,14 @@ func (p *Postgres) AdvisoryHolders(ctx context.Context, database string) (pids [
 	rows, err := p.ask(ctx, "SELECT DISTINCT pid FROM pg_locks JOIN pg_database d ON d.oid = database WHERE datname = "+
 		quoteSQL(database)+" AND locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted")
 	for _, row := range rows {
-		pid, malformed := strconv.Atoi(row[0])
-		err = errors.Join(err, malformed)
+		pid, _ := strconv.Atoi(row[0])
 		pids = append(pids, pid)
 	}
 	return pids, err
 }
 
-// Begin begins a transaction on a connection of its own to a database of PostgreSQL, or of a pooler before it, and returns
-// the process that serves it. Until the caller ends it, the pooler lends that connection to nobody else.
+// Begin begins a transaction on a connection of its own to a database of PostgreSQL, or of a pooler before it, and
+// returns the process that serves it. Until the caller ends it, the pooler lends that connection to nobody else.
 func Begin(ctx context.Context, s *Server, database string) (pid int, end func() error, err error) {
 	c, err := s.dialSQL(ctx, database)
 	if err != nil {

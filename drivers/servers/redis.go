@@ -32,8 +32,9 @@ type Redis struct {
 	login goredis.Options
 }
 
-// StartRedis starts a Redis server. It keeps nothing unless it is Strict: then it has an append-only file that it fsyncs
-// at each write. Settings are further directives of redis.conf. A server with a Password gets only its hash (Redis ≥ 6.2).
+// StartRedis starts a Redis server. It keeps nothing unless it is Strict: then it has an append-only file that it
+// fsyncs at each write. Settings are further directives of redis.conf. A server with a Password gets only its hash
+// (Redis ≥ 6.2).
 func StartRedis(ctx context.Context, o Options) (*Redis, error) {
 	r := &Redis{}
 	_, err := start(ctx, &redisProgram, o, r.setUp)
@@ -129,7 +130,9 @@ func redisConf(o Options, dir *tempDir, p *port) string {
 func init() {
 	Register(&Service{
 		Name: "redis", Schemes: []string{"redis", "rediss", "unix"}, Variable: "REDIS_URL",
-		Forms:    []string{"redis://user:pass@host:6379/0", "rediss://host:6380 (TLS)", "unix:///path/redis.sock", "host:6379"},
+		Forms: []string{
+			"redis://user:pass@host:6379/0", "rediss://host:6380 (TLS)", "unix:///path/redis.sock", "host:6379",
+		},
 		Packages: "redis-server", Limit: "maxclients", Prefixes: true, SingleThreaded: true,
 		Find: redisProgram.locate, Start: runRedis, Embedded: StartEmbedded,
 	})
@@ -156,7 +159,8 @@ func runRedis(ctx context.Context, o Options) (s *Running, err error) {
 	return s, nil
 }
 
-// StartEmbedded starts servers inside this process: each is a miniredis on a loopback port, whose leases run in real time.
+// StartEmbedded starts servers inside this process: each is a miniredis on a loopback port, whose leases run in real
+// time.
 //
 // By itself miniredis never lets a TTL run. There are two ways to change that. A ticker that calls FastForward
 // subtracts the whole time since its last tick from every lease, even from one granted just before: leases end early,

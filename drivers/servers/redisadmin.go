@@ -16,7 +16,7 @@ import (
 // askTimeout bounds one connection and each of its commands; a server that is loading or stopped is asked again.
 const askTimeout = 20 * time.Second
 
-// ping expects a PONG from the process with that number. Another server may have taken the port, and must not be loaded.
+// ping expects a PONG from the process with that number, and not from another server that has taken the port.
 func ping(ctx context.Context, login goredis.Options, pid int) error {
 	c := goredis.NewClient(&login)
 	defer c.Close()
@@ -30,7 +30,7 @@ func ping(ctx context.Context, login goredis.Options, pid int) error {
 	return err
 }
 
-// client returns a client of a database, which the caller closes: nobody is connected to the server but when it is asked.
+// client returns a client of a database. The caller closes it: the server has no idle connections.
 func (r *Redis) client(database int) *goredis.Client {
 	login := r.login
 	login.DB = database
@@ -75,8 +75,8 @@ func (r *Redis) Promote(ctx context.Context) error {
 	return r.failed("promote", err)
 }
 
-// PromotedAt returns the offset of the former primary's stream of changes at which a replica was promoted, by Promote or by a
-// sentinel: what that primary wrote after it is lost.
+// PromotedAt returns the offset of the former primary's stream of changes at which a replica was promoted, by Promote
+// or by a sentinel: what that primary wrote after it is lost.
 func (r *Redis) PromotedAt(ctx context.Context) (int64, error) {
 	next, err := r.number(ctx, "replication", "second_repl_offset") // the first that it does not have
 	if err == nil && next < 0 {
@@ -85,8 +85,8 @@ func (r *Redis) PromotedAt(ctx context.Context) (int64, error) {
 	return next - 1, r.failed("promoted at", err)
 }
 
-// Follow makes a server the replica of another one, whose data it takes in place of its own. It returns when it has all of
-// them. Both listen on loopback ports.
+// Follow makes a server the replica of another one, whose data it takes in place of its own. It returns when it has
+// all of them. Both listen on loopback ports.
 func (r *Redis) Follow(ctx context.Context, primary *Redis) error {
 	if _, err := r.command(ctx, "REPLICAOF", "127.0.0.1", primary.port.number); err != nil {
 		return r.failed("follow", err)
@@ -106,8 +106,8 @@ func (r *Redis) Followers(ctx context.Context) (int64, error) {
 	return n, r.failed("followers", err)
 }
 
-// ReplicationOffset returns how many bytes of the stream of changes a primary has written, or a replica has carried out.
-// A replica with less than its primary had after a change does not have that change.
+// ReplicationOffset returns how many bytes of the stream of changes a primary has written, or a replica has carried
+// out. A replica with less than its primary had after a change does not have that change.
 func (r *Redis) ReplicationOffset(ctx context.Context) (int64, error) {
 	n, err := r.number(ctx, "replication", "master_repl_offset") // a replica's own, in spite of the name
 	return n, r.failed("replication offset", err)
@@ -136,10 +136,11 @@ const (
 	maxFillers = 1000
 )
 
-// Evict makes the server evict keys by a policy, such as "allkeys-lru" or "volatile-ttl". It limits the memory to little
-// more than what is in use, and writes to another database until the given keys are gone from database 0, or the policy
-// has no more keys to evict, or it has written a thousand times. Then it deletes what it has written and restores the
-// limit and the policy. Other keys, also those of other clients, may be evicted too: look whether the given ones are gone.
+// Evict makes the server evict keys by a policy, such as "allkeys-lru" or "volatile-ttl". It limits the memory to
+// little more than what is in use, and writes to another database until the given keys are gone from database 0, or
+// the policy has no more keys to evict, or it has written a thousand times. Then it deletes what it has written and
+// restores the limit and the policy. Other keys, also those of other clients, may be evicted too: look whether the
+// given ones are gone.
 func (r *Redis) Evict(ctx context.Context, policy string, keys ...string) (err error) {
 	defer func() { err = r.failed("evict", err) }()
 	memory, err := r.info(ctx, "memory")
@@ -154,7 +155,8 @@ func (r *Redis) Evict(ctx context.Context, policy string, keys ...string) (err e
 	defer locks.Close()
 	defer fillers.Close()
 	limit := func(ctx context.Context, bytes, policy string) error {
-		return errors.Join(locks.ConfigSet(ctx, "maxmemory-policy", policy).Err(), locks.ConfigSet(ctx, "maxmemory", bytes).Err())
+		err := locks.ConfigSet(ctx, "maxmemory-policy", policy).Err()
+		return errors.Join(err, locks.ConfigSet(ctx, "maxmemory", bytes).Err())
 	}
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
@@ -178,8 +180,8 @@ func (r *Redis) Evict(ctx context.Context, policy string, keys ...string) (err e
 	return nil
 }
 
-// KeysWith returns the keys of database 0 whose names contain a part, which has no characters that a pattern would read in
-// another way.
+// KeysWith returns the keys of database 0 whose names contain a part, which has no characters that a pattern would
+// read in another way.
 func (r *Redis) KeysWith(ctx context.Context, part string) ([]string, error) {
 	c := r.client(0)
 	defer c.Close()

@@ -26,8 +26,8 @@ func (o Options) with(lines ...string) Options {
 	return o
 }
 
-// linked returns o for servers that connect to each other: by TCP, with the same password. Their file holds the password
-// in clear text, because they have no other way to learn it; it is in their private directory.
+// linked returns o for servers that connect to each other: by TCP, with the same password. Their file holds the
+// password in clear text, because they have no other way to learn it; it is in their private directory.
 func (o Options) linked() Options {
 	o.TCP = true
 	if o.TLS {
@@ -127,7 +127,8 @@ func (r *Replicated) running() *Running {
 	return all
 }
 
-// Sentinel is a primary, its replicas and their sentinels. The first of Nodes is primary at first; which one is changes.
+// Sentinel is a primary, its replicas and their sentinels. The first of Nodes is primary at first; which one is
+// changes.
 type Sentinel struct {
 	*Replicated
 	Sentinels Group[*Redis]
@@ -144,8 +145,8 @@ func StartSentinel(ctx context.Context, replicas, sentinels int, o Options) (*Se
 	}
 	s := &Sentinel{Replicated: data}
 	// The settings of the servers need not fit sentinels.
-	o.TCP, o.Settings, o.Clock, o.args = true, nil, false, []string{"--sentinel"}
-	o = o.with(sentinelLines(o, data.Nodes[0].port.number, sentinels/2+1)...)
+	o.Settings, o.Clock, o.args = nil, false, []string{"--sentinel"}
+	o = o.linked().with(sentinelLines(o, data.Nodes[0].port.number, sentinels/2+1)...)
 	if err = s.Sentinels.start(ctx, sentinels, 0, o.each); err == nil {
 		err = poll(ctx, "redis: start: the sentinels have not found all servers", s.complete)
 	}
@@ -164,9 +165,6 @@ func sentinelLines(o Options, primary, quorum int) []string {
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d %d", SentinelMaster, primary, quorum),
 		"sentinel down-after-milliseconds " + SentinelMaster + " 1000",
 		fmt.Sprintf("sentinel failover-timeout %s %d", SentinelMaster, timeout),
-	}
-	if o.TLS {
-		lines = append(lines, "tls-replication yes")
 	}
 	if o.Password != "" {
 		password := strconv.Quote(o.Password)
@@ -193,8 +191,8 @@ func (s *Sentinel) complete(ctx context.Context) error {
 	return nil
 }
 
-// AwaitPrimary returns when the sentinels have made a node the primary, which they do by themselves two to three seconds
-// after the former one has died, and the node takes writes.
+// AwaitPrimary returns when the sentinels have made a node the primary, which they do by themselves two to three
+// seconds after the former one has died, and the node takes writes.
 func (s *Sentinel) AwaitPrimary(ctx context.Context, node *Redis) error {
 	return poll(ctx, "redis: the sentinels have not promoted "+node.URL(), func(ctx context.Context) error {
 		primary, err := s.Primary(ctx)

@@ -41,7 +41,7 @@ type Server struct {
 	dir         *tempDir // its working directory, where it logs to logFile
 	ports       []*port  // that it has reserved
 	url         string
-	persistence string
+	persistence string // what is on disk when a change is answered; "" if the server tells it itself
 
 	// Most servers need none of these.
 	ca      string    // a file; "" without TLS
@@ -63,7 +63,7 @@ var sweepOnce sync.Once
 
 // start starts a server that setUp prepares in its private directory. If it fails, nothing is left. The program is
 // o.Binary, the directory is below o.root.
-func start(ctx context.Context, p *program, o Options, setUp func(ctx context.Context, s *Server, o Options) error) (*Server, error) {
+func start(ctx context.Context, p *program, o Options, setUp func(context.Context, *Server, Options) error) (*Server, error) {
 	sweepOnce.Do(sweep)
 	var err error
 	if o.Binary, err = p.find(o.Binary); err != nil {
@@ -118,19 +118,8 @@ func (s *Server) write(name, text string) error {
 // URL returns the server's address as a client gives it, without a password.
 func (s *Server) URL() string { return s.url }
 
-// Network returns "tcp" or "unix".
-func (s *Server) Network() string {
-	if len(s.ports) > 0 {
-		return "tcp"
-	}
-	return "unix"
-}
-
 // CAFile returns the PEM file that vouches for the server's certificate; "" without TLS.
 func (s *Server) CAFile() string { return s.ca }
-
-// Persistence returns what is on disk when a change is answered; "" of a server that tells it itself.
-func (s *Server) Persistence() string { return s.persistence }
 
 // PID returns the number of the server's process, or 0 if there is none.
 func (s *Server) PID() int {
@@ -161,8 +150,8 @@ func (s *Server) CPU() time.Duration {
 // and returns when it answers. An error quotes the end of the server's log; no process is left then.
 func (s *Server) Restart(ctx context.Context) error { return s.failed("start", s.start(ctx)) }
 
-// persists says what is on disk when the server answers a change: the change itself if it is strict, or else what relaxed
-// says, and nothing if its directory is in memory.
+// persists says what is on disk when the server answers a change: the change itself if it is strict, or else what
+// relaxed says, and nothing if its directory is in memory.
 func (s *Server) persists(strict bool, relaxed string) string {
 	switch {
 	case inMemory(s.dir.path):
@@ -342,9 +331,8 @@ func (s *Server) Kill() error {
 	err := s.run.Kill()
 	if err == nil {
 		var log *os.File
-		if log, err = s.openLog(); err == nil {
-			err = log.Close()
-		}
+		log, err = s.openLog()
+		log.Close()
 	}
 	return s.failed("kill", err)
 }

@@ -53,7 +53,7 @@ type Service struct {
 	// SingleThreaded says that the main thread of each process executes all commands, however many cores there are.
 	SingleThreaded bool
 
-	Find     func() (path string, err error) // the program that Start runs; the error says what to install. nil: there is none
+	Find     func() (path string, err error) // the program of Start, or what to install; nil: there is none
 	Start    func(ctx context.Context, o Options) (*Running, error)
 	Embedded func(n int) (*Running, error)  // starts n substitutes inside this process; nil: there is none
 	Note     func(ttl time.Duration) string // says how it changes a session time-out that it does not support; may be nil
@@ -95,7 +95,7 @@ type Options struct {
 // Running is a started server or group.
 type Running struct {
 	URLs        []string             // may contain passwords: never printed
-	Network     string               // "unix", "tcp" or "tls"
+	Network     string               // "unix" or "tcp"
 	Master      string               // sentinels: their name for the primary
 	Persistence string               // what is on disk when they answer, if they do not tell it themselves
 	CPU         func() time.Duration // the CPU time used; nil if unknown
@@ -138,7 +138,8 @@ var services []*Service
 // Register adds a service. Its name and its schemes have to be new. Call it from init functions.
 func Register(s *Service) {
 	for _, other := range services {
-		if other.Name == s.Name || slices.ContainsFunc(s.Schemes, func(scheme string) bool { return slices.Contains(other.Schemes, scheme) }) {
+		known := func(scheme string) bool { return slices.Contains(other.Schemes, scheme) }
+		if other.Name == s.Name || slices.ContainsFunc(s.Schemes, known) {
 			panic("servers: " + s.Name + " is registered twice, or has a scheme of " + other.Name)
 		}
 	}
@@ -191,8 +192,8 @@ func (s *Service) Install() string {
 
 var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// ProgramVersion asks the program at path for its version, or takes it from the name of a Java archive or, as Debian has
-// it, of a link to that. It returns "" if neither works.
+// ProgramVersion asks the program at path for its version, or takes it from the name of a Java archive or, as Debian
+// has it, of a link to that. It returns "" if neither works.
 func ProgramVersion(ctx context.Context, path string) string {
 	if name, jar := strings.CutSuffix(path, ".jar"); jar {
 		links, _ := filepath.Glob(name + "-[0-9]*.jar")

@@ -1,7 +1,6 @@
 package servers
 
-// What only Linux has: descendants, file systems in memory at a known place, shared memory that ends with its users, and
-// ports that stay reserved.
+// What only Linux has: descendants, file systems in memory at a known place, and ports that stay reserved.
 
 import (
 	"errors"
@@ -41,13 +40,10 @@ func inMemory(dir string) bool {
 	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
 }
 
-// freeUnused frees System V shared memory when the last process that uses it ends.
-func freeUnused(segment int) { _, _ = unix.SysvShmCtl(segment, unix.IPC_RMID, nil) }
-
-// reservePort binds a socket to a port and never listens. The kernel then gives the port to no process that asks for any
-// free one (nor, as a local port, to a client that connects), but a server that asks for it by number gets it, because
-// servers use SO_REUSEADDR. Otherwise the reconnecting clients of a killed server could take its port, or even connect
-// to themselves.
+// reservePort binds a socket to a port and never listens. The kernel then gives the port to no process that asks for
+// any free one (nor, as a local port, to a client that connects), but a server that asks for it by number gets it,
+// because servers use SO_REUSEADDR. Otherwise the reconnecting clients of a killed server could take its port, or
+// even connect to themselves.
 func reservePort() (*port, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -12,8 +12,6 @@ func memoryRoot(int64) string { return "" }
 
 func inMemory(string) bool { return false }
 
-func freeUnused(int) {}
-
 // reservePort returns a port that was free a moment ago: SO_REUSEADDR would not let a server have one that this process
 // holds.
 func reservePort() (*port, error) {

@@ -105,7 +105,7 @@ func canonical(path string) string {
 // sweep removes the directories that this user's dead processes have left, unless a server still runs in them. Linux
 // ends the servers with the process. A directory that has been swept already is not found a second time.
 func sweep() {
-	for _, root := range []string{tempRoot(), plainRoot(), sharedMemory} { // the second has servers that refuse to run as root
+	for _, root := range []string{tempRoot(), plainRoot(), sharedMemory} {
 		paths, _ := filepath.Glob(filepath.Join(root, dirPrefix+"*"))
 		for _, path := range paths {
 			sweepDir(path)
@@ -119,14 +119,10 @@ func sweepDir(path string) {
 	}
 	d := &tempDir{path: path}
 	var err error
-	if d.lock, err = os.Open(d.file(lockFile)); err != nil {
-		return
+	if d.lock, err = os.Open(d.file(lockFile)); err == nil && tryLock(d.lock) == nil {
+		_ = d.remove()
 	}
-	if tryLock(d.lock) != nil {
-		d.lock.Close()
-		return
-	}
-	_ = d.remove()
+	d.lock.Close()
 }
 
 // tryLock takes the exclusive lock on f unless another open file holds it. The lock ends when all processes that have f
@@ -140,7 +136,4 @@ func tryLock(f *os.File) error {
 }
 
 // ownedByUs reports whether the file belongs to the effective user of this process.
-func ownedByUs(fi fs.FileInfo) bool { return int(uidOf(fi)) == os.Geteuid() }
-
-// uidOf returns the user id of the file's owner.
-func uidOf(fi fs.FileInfo) uint32 { return fi.Sys().(*syscall.Stat_t).Uid }
+func ownedByUs(fi fs.FileInfo) bool { return int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() }

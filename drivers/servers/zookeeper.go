@@ -19,16 +19,16 @@ import (
 // one end; the default tick is 2 s.
 const zooKeeperTick = 200 * time.Millisecond
 
-// zooKeeperElection is the longest that a member that elects waits, in milliseconds, before it asks the others again for
-// their votes. By default the wait doubles up to a minute, so that one lost vote can leave an ensemble without a leader
-// for that long.
+// zooKeeperElection is the longest that a member that elects waits, in milliseconds, before it asks the others again
+// for their votes. By default the wait doubles up to a minute, so that one lost vote can leave an ensemble without a
+// leader for that long.
 const zooKeeperElection = 1000
 
 // zooKeeperHeap bounds the heap of one server. A session needs a few KB of it, a lock a few hundred bytes.
 const zooKeeperHeap = "256m"
 
-// StartZooKeeper starts n servers. Members can be killed and restarted one by one; a restarted member serves only with a
-// majority.
+// StartZooKeeper starts n servers. Members can be killed and restarted one by one; a restarted member serves only
+// with a majority.
 func StartZooKeeper(ctx context.Context, n int, o Options) (_ *Group[*Server], err error) {
 	var classes string
 	if o.Binary, classes, err = findZooKeeper(); err != nil {
@@ -45,8 +45,8 @@ func StartZooKeeper(ctx context.Context, n int, o Options) (_ *Group[*Server], e
 	})
 }
 
-// setUpZooKeeper prepares a server: address, files, command line. Two ports of each peer are for the others: those of the
-// quorum and of elections; without any, the server is by itself. Snapshots and the log are as shipped.
+// setUpZooKeeper prepares a server: address, files, command line. Two ports of each peer are for the others: those of
+// the quorum and of elections; without any, the server is by itself. Snapshots and the log are as shipped.
 func setUpZooKeeper(s *Server, id int, peers []*port, classes string, o Options) error {
 	port, err := s.reserve()
 	if err != nil {

@@ -37,8 +37,8 @@ func TestStartZooKeeper(t *testing.T) {
 			if err == nil && !strings.Contains(string(line), want[0]) {
 				t.Errorf("it runs as %q, want %s", line, want[0])
 			}
-			if node.Persistence() != want[1] && !inMemory(node.dir.path) {
-				t.Errorf("persistence %q", node.Persistence())
+			if node.persistence != want[1] && !inMemory(node.dir.path) {
+				t.Errorf("persistence %q", node.persistence)
 			}
 			if urls := z.URLs(); len(urls) != 1 || !strings.HasPrefix(urls[0], "zookeeper://127.0.0.1:") {
 				t.Errorf("URLs %v", urls)

@@ -21,7 +21,9 @@ func Redis(t testing.TB, o servers.Options) *servers.Redis {
 // Replicated is like Redis for a primary and its replicas.
 func Replicated(t testing.TB, replicas int, o servers.Options) *servers.Replicated {
 	t.Helper()
-	return start(t, 1+replicas, func() (*servers.Replicated, error) { return servers.StartReplicated(t.Context(), replicas, o) })
+	return start(t, 1+replicas, func() (*servers.Replicated, error) {
+		return servers.StartReplicated(t.Context(), replicas, o)
+	})
 }
 
 // Sentinel is like Redis for a primary, its replicas and their sentinels.
@@ -77,12 +79,7 @@ func start[S interface{ Close() error }](t testing.TB, n int, start func() (S, e
 		t.Skip("several servers: make test-all")
 	}
 	s, err := start()
-	if errors.Is(err, exec.ErrNotFound) {
-		missing(t, err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	closeAfter(t, s.Close)
 	t.Cleanup(func() {
 		if server, ok := any(s).(interface{ LogTail() string }); ok && t.Failed() {
@@ -96,20 +93,20 @@ func start[S interface{ Close() error }](t testing.TB, n int, start func() (S, e
 func Embedded(t testing.TB) string {
 	t.Helper()
 	e, err := servers.StartEmbedded(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	closeAfter(t, e.Close)
 	return e.URLs[0]
 }
 
-// missing ends a test whose server is not installed.
-func missing(t testing.TB, err error) {
+// check ends a test whose server has not started.
+func check(t testing.TB, err error) {
 	t.Helper()
-	if os.Getenv("CI") == "true" {
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") != "true" {
+		t.Skip(err)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Skip(err)
 }
 
 func closeAfter(t testing.TB, close func() error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 
@@ -35,12 +34,7 @@ func Share[S interface{ Close() error }](start func(context.Context) (S, error))
 func (s *Shared[S]) Get(t testing.TB) S {
 	t.Helper()
 	server, err := s.start()
-	if errors.Is(err, exec.ErrNotFound) {
-		missing(t, err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return server
 }
 
@@ -49,9 +43,9 @@ var (
 	shared  []func() error // functions that stop the running servers
 )
 
-// Goroutines of client libraries that end up to a second after their client was closed, for goleak, which looks for half
-// of one: a pool of go-redis whose server is gone sleeps before it sees that it was closed, and rueidis looks again at a
-// cluster that has failed.
+// Goroutines of client libraries that end up to a second after their client was closed, for goleak, which looks for
+// half of one: a pool of go-redis whose server is gone sleeps before it sees that it was closed, and rueidis looks
+// again at a cluster that has failed.
 var (
 	GoRedisEnds = goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
 	RueidisEnds = goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1")
