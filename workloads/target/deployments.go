@@ -31,24 +31,25 @@ type Deployments struct {
 }
 
 // New returns the deployments of some cells, and reads the files that external servers need. Nothing is started yet.
-func New(t Targets, cells []matrix.Cell) (*Deployments, error) {
-	ds := &Deployments{Targets: t, conns: map[deployment]int{}, running: map[deployment]*Server{}}
+func New(t Targets, cells []matrix.Cell) (ds *Deployments, err error) {
+	ds = &Deployments{Targets: t, conns: map[deployment]int{}, running: map[deployment]*Server{}}
 	for _, c := range cells {
 		d := deploymentOf(c.Plan)
 		ds.conns[d] = max(ds.conns[d], matrix.Connections(&c.Plan))
 	}
-	if len(ds.List) == 0 || ds.List[0].Kind != matrix.External {
-		return ds, nil
+	if len(ds.List) > 0 && ds.List[0].Kind == matrix.External {
+		ds.Access, err = ds.List[0].read()
 	}
-	var err error
-	ds.Access, err = ds.List[0].Login.Read()
 	return ds, err
 }
 
-// Both returns those of the cells of two sides, the same twice if they can share them.
+// Both returns those of the cells of two sides, the same twice if they have the same targets.
 func Both(base, head Targets, baseCells, headCells []matrix.Cell) (b, h *Deployments, err error) {
-	if all, ok := base.Join(head); ok {
-		b, err = New(all, slices.Concat(baseCells, headCells))
+	same := func(a, b Target) bool {
+		return a.Service == b.Service && a.Kind == b.Kind && a.Login == b.Login && slices.Equal(a.URLs, b.URLs)
+	}
+	if slices.EqualFunc(base.List, head.List, same) {
+		b, err = New(base, slices.Concat(baseCells, headCells))
 		return b, b, err
 	}
 	if b, err = New(base, baseCells); err == nil {
@@ -92,12 +93,12 @@ func (ds *Deployments) Server(ctx context.Context, p spec.Plan) (*Server, error)
 
 func (ds *Deployments) start(ctx context.Context, driver string, d deployment) (_ *Server, err error) {
 	t := ds.Of(driver)
-	s := &Server{&servers.Running{URLs: t.URLs, Network: t.Network, Close: func() error { return nil }}, t, ds.Access}
+	s := &Server{&servers.Running{URLs: t.URLs, Network: t.Network, Close: nothing}, t, ds.Access}
 	switch t.Kind {
 	case matrix.Private:
 		s.Running, err = t.Service.Start(ctx, servers.Options{
 			Binary: t.Binary, Durability: d.durability, Conns: ds.conns[d],
-			Topology: string(d.topology), Nodes: d.nodes, Replicas: d.replicas,
+			Topology: d.topology, Nodes: d.nodes, Replicas: d.replicas,
 		})
 	case matrix.Embedded:
 		s.Running, err = t.Service.Embedded(max(1, d.nodes))
@@ -131,9 +132,6 @@ func (ds *Deployments) Close() (err error) {
 	return err
 }
 
-// Close stops the server, if it is our own.
-func (s *Server) Close() error { return s.Running.Close() }
-
 // Open opens the service of a cell.
 func (s *Server) Open(ctx context.Context, p spec.Plan, prefix string) (drivers.Service, error) {
 	d, err := matrix.Driver(&p)
@@ -149,10 +147,11 @@ func (s *Server) Open(ctx context.Context, p spec.Plan, prefix string) (drivers.
 }
 
 // Neighbour opens a service beside the one that the load is on, with connections of its own to the same server, which
-// sends a cell's probes; nil if it has none. The error is a *matrix.Misfit if its driver has no such request.
-func (s *Server) Neighbour(ctx context.Context, p spec.Plan, prefix string) (to drivers.Prober, end func() error, err error) {
+// sends a cell's probes; nil if it has none. It also returns what closes that. The error is a *matrix.Misfit if its
+// driver has no such request.
+func (s *Server) Neighbour(ctx context.Context, p spec.Plan, prefix string) (drivers.Prober, func() error, error) {
 	if p.Probe == 0 {
-		return nil, func() error { return nil }, nil
+		return nil, nothing, nil
 	}
 	p.Clients, p.Conns, p.Lockers, p.Wait = 1, 0, 0, wait.None
 	svc, err := s.Open(ctx, p, prefix+"neighbour:")
@@ -169,18 +168,11 @@ func (s *Server) Neighbour(ctx context.Context, p spec.Plan, prefix string) (to 
 }
 
 // Describe returns what the engine cannot know of the server; nothing of none.
-func (s *Server) Describe() (d results.Server) {
+func (s *Server) Describe() results.Server {
 	if s == nil {
-		return d
+		return results.Server{}
 	}
-	switch s.target.Kind {
-	case matrix.External:
-		d.Addr = s.target.Redacted
-	case matrix.Private, matrix.Embedded:
-		d.Addr = Redact(s.target.Service, s.URLs)
-	}
-	d.Network, d.Persistence = s.Network, s.Persistence
-	return d
+	return results.Server{Addr: Redact(s.target.Service, s.URLs), Network: s.Network, Persistence: s.Persistence}
 }
 
 // Threads returns the processes of the server of which the main thread executes all commands; nil if there is none.
@@ -195,12 +187,12 @@ func (s *Server) Threads() func() []int {
 type deployment struct {
 	service         *servers.Service
 	durability      servers.Durability
-	topology        drivers.Topology
+	topology        string
 	nodes, replicas int
 }
 
 func deploymentOf(p spec.Plan) deployment {
-	return deployment{
-		Service(p.Driver), servers.Durability(p.Durability), drivers.Topology(p.Topology), p.Nodes, p.Replicas,
-	}
+	return deployment{Service(p.Driver), servers.Durability(p.Durability), p.Topology, p.Nodes, p.Replicas}
 }
+
+func nothing() error { return nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
-// CheckLimits returns an error about what a cell lacks on this machine. The runtime has raised the soft limit on files to
-// the hard one when the program began (https://go.dev/issue/46279), so what is missing here needs the user.
+// CheckLimits returns an error about what a cell lacks on this machine. The runtime has raised the soft limit on
+// files to the hard one when the program began (https://go.dev/issue/46279), so what is missing here needs the user.
 func (s *Server) CheckLimits(p spec.Plan) error { return s.checkLimits(p, host.ReadLimits()) }
 
 func (s *Server) checkLimits(p spec.Plan, m host.Limits) error {
@@ -49,9 +49,9 @@ func CheckRoom(p spec.Plan, svc drivers.Service) error {
 		p.Clients, p.Driver, p.Lock, most, remedy)
 }
 
-// CheckServer asks the server of a cell what it has room for, over a single connection: a pool that is opened at once fails in
-// ways of its own if it finds no room, and its connections would pass for somebody else's. It returns a warning if the cell's
-// may just not fit beside those of others.
+// CheckServer asks the server of a cell what it has room for, over a single connection: a pool that is opened at once
+// fails in ways of its own if it finds no room, and its connections would pass for somebody else's. It returns a
+// warning if the cell's may just not fit beside those of others.
 func (s *Server) CheckServer(ctx context.Context, p spec.Plan, prefix string) (warning string, err error) {
 	one := p
 	one.Clients, one.Conns, one.Wait, one.Probe = 1, 1, wait.None, 0

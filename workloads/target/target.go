@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -56,11 +57,10 @@ type TLSFiles struct {
 
 // Of returns the target that cells of a driver run on. Drivers without a service have none, which is one too.
 func (t Targets) Of(driver string) Target {
-	if s := Service(driver); s != nil {
-		for _, one := range t.List {
-			if one.Service == s {
-				return one
-			}
+	s := Service(driver)
+	for _, one := range t.List {
+		if one.Service == s {
+			return one
 		}
 	}
 	if drivers.IsCommand(driver) && drivers.Unstarted(driver) && len(t.List) > 0 { // it may well need a server
@@ -111,99 +111,73 @@ func (t Target) String() string {
 	return s
 }
 
-// Join returns the targets of t and of other together, if the cells of both can share the servers: each service has the same in
-// both, and nothing that logs in to a user's server would reach one of our own.
-func (t Targets) Join(other Targets) (Targets, bool) {
-	all := Targets{List: slices.Clone(t.List), Why: t.Why}
-	for _, b := range other.List {
-		known := false
-		for _, a := range t.List {
-			if (a.Kind == matrix.External) != (b.Kind == matrix.External) || a.Login != b.Login {
-				return Targets{}, false
-			}
-			if a.Service != b.Service {
-				continue
-			}
-			if a.Kind != b.Kind || !slices.Equal(a.URLs, b.URLs) {
-				return Targets{}, false
-			}
-			known = true
-		}
-		if !known {
-			all.List = append(all.List, b)
-		}
-	}
-	return all, true
-}
-
-// Access is a login whose files have been read.
-type Access struct {
-	Login
-	tls *tls.Config
-}
-
-// Read reads the password and the certificates.
-func (l Login) Read() (a Access, err error) {
-	a.Login = l
-	if l.PasswordFile != "" {
-		text, err := readSecret("-password-file", l.PasswordFile)
+// External returns the target of the user's servers at these addresses, which make one service. Errors quote no address
+// but in part, since a password may be anywhere.
+func External(s *servers.Service, addrs []string, l Login) (Target, error) {
+	t := Target{Service: s, Kind: matrix.External, URLs: addrs, Login: l}
+	unverified := false
+	for _, addr := range addrs {
+		read, err := ReadAddr(s, addr)
 		if err != nil {
-			return a, err
+			return t, err
 		}
-		a.Password = drivers.Secret(text)
+		if t.Network = cmp.Or(t.Network, read.Network); read.Network != t.Network {
+			return t, fmt.Errorf("%s is reached otherwise than %s: all servers must be reached alike",
+				read.Redacted, Redact(s, addrs[:1]))
+		}
+		t.Secrets, unverified = append(t.Secrets, read.Password), unverified || read.Unverified
 	}
-	a.tls, err = l.TLS.config()
-	return a, err
+	t.Redacted = Redact(s, addrs)
+	if t.TLS != (TLSFiles{}) {
+		t.Network, unverified = "tls", t.TLS.SkipVerify
+	}
+	if unverified {
+		t.Network = results.Unverified
+	}
+	return t, nil
 }
 
-// maxSecret is how many bytes a file with a secret may have.
-const maxSecret = 64 << 10
-
-// readSecret reads the only line of a file that a flag names, a secret. It may be a pipe, as <(pass show redis) is, and may never
-// answer: nothing else waits for that. A device that never ends is read no further than a secret can be long.
-func readSecret(flag, path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", flag, err)
+// Assign gives each address to the service of its scheme, and one without to the only service of those wanted.
+func Assign(list []string, wanted []*servers.Service) (map[*servers.Service][]string, error) {
+	addrs := map[*servers.Service][]string{}
+	for _, addr := range list {
+		scheme, _, _ := strings.Cut(addr, "://")
+		s := serviceAt(addr)
+		if s == nil && len(wanted) == 1 {
+			s = wanted[0]
+		}
+		switch {
+		case s == nil:
+			return nil, fmt.Errorf("the run has several services, and an address that does not say whose it is: "+
+				"begin each with one of %s", schemes(wanted))
+		case !slices.Contains(wanted, s):
+			return nil, fmt.Errorf("%s:// is an address of %s, and no -driver of this run measures that: they need %s",
+				scheme, s.Name, schemes(wanted))
+		}
+		addrs[s] = append(addrs[s], addr)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	line := strings.TrimRight(string(text), "\r\n")
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", flag, err)
-	case len(text) > maxSecret:
-		return "", fmt.Errorf("%s %s: is longer than %d KiB: it must have one line, the secret", flag, path, maxSecret>>10)
-	case line == "" || strings.ContainsAny(line, "\r\n"):
-		return "", fmt.Errorf("%s %s: must have one line, the secret", flag, path)
-	}
-	return line, nil
+	return addrs, nil
 }
 
-// config makes a TLS configuration, or nil if nothing asks for TLS.
-func (f TLSFiles) config() (*tls.Config, error) {
-	if f == (TLSFiles{}) {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.ServerName, InsecureSkipVerify: f.SkipVerify}
-	if f.CA != "" {
-		pem, err := os.ReadFile(f.CA)
-		if err != nil {
-			return nil, fmt.Errorf("-tls-ca: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("-tls-ca %s: has no certificate in PEM form", f.CA)
+// serviceAt returns the service of an address by its scheme, or nil.
+func serviceAt(addr string) *servers.Service {
+	scheme, _, isURL := strings.Cut(addr, "://")
+	for _, s := range servers.Services() {
+		if isURL && slices.Contains(s.Schemes, scheme) {
+			return s
 		}
 	}
-	if f.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.Cert, f.Cert)
-		if err != nil {
-			return nil, fmt.Errorf("-tls-cert: %w", err)
+	return nil
+}
+
+func schemes(list []*servers.Service) string {
+	var all []string
+	for _, s := range list {
+		for _, scheme := range s.Schemes {
+			all = append(all, scheme+"://")
 		}
-		c.Certificates = []tls.Certificate{pair}
 	}
-	return c, nil
+	return strings.Join(all, ", ")
 }
 
 // Service returns the service of a driver, and nil for one that needs no server.
@@ -249,66 +223,69 @@ func Redact(s *servers.Service, addrs []string) string {
 	return strings.Join(list, ",")
 }
 
-// External returns the target of the user's servers at these addresses, which make one service. Errors quote no address
-// but in part, since a password may be anywhere.
-func External(s *servers.Service, addrs []string, l Login) (Target, error) {
-	t := Target{Service: s, Kind: matrix.External, URLs: addrs, Login: l}
-	var redacted []string
-	unverified := false
-	for _, addr := range addrs {
-		read, err := ReadAddr(s, addr)
+// Access is what a login has in its files.
+type Access struct {
+	Password drivers.Secret
+	tls      *tls.Config
+}
+
+// read reads the password and the certificates.
+func (l Login) read() (a Access, err error) {
+	if a.Password = l.Password; l.PasswordFile != "" {
+		a.Password, err = readSecret(l.PasswordFile)
+	}
+	if err == nil {
+		a.tls, err = l.TLS.config()
+	}
+	return a, err
+}
+
+// maxSecret is how many bytes a file with a secret may have.
+const maxSecret = 64 << 10
+
+// readSecret reads the only line of a file. It may be a pipe, as <(pass show redis) is, and may never answer: nothing
+// else waits for that. A device that never ends is read no further than a secret can be long.
+func readSecret(path string) (drivers.Secret, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("-password-file: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	line, is := strings.TrimRight(string(text), "\r\n"), ""
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("-password-file: %w", err)
+	case len(text) > maxSecret:
+		is = fmt.Sprintf("is longer than %d KiB: it ", maxSecret>>10)
+	case line != "" && !strings.ContainsAny(line, "\r\n"):
+		return drivers.Secret(line), nil
+	}
+	return "", fmt.Errorf("-password-file %s: %smust have one line, the secret", path, is)
+}
+
+// config makes a TLS configuration, or nil if nothing asks for TLS.
+func (f TLSFiles) config() (*tls.Config, error) {
+	if f == (TLSFiles{}) {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: f.ServerName, InsecureSkipVerify: f.SkipVerify}
+	if f.CA != "" {
+		pem, err := os.ReadFile(f.CA)
 		if err != nil {
-			return t, err
+			return nil, fmt.Errorf("-tls-ca: %w", err)
 		}
-		redacted, t.Secrets = append(redacted, read.Redacted), append(t.Secrets, read.Password)
-		if t.Network != "" && read.Network != t.Network {
-			return t, fmt.Errorf("%s is reached otherwise than %s: all servers must be reached alike", read.Redacted, redacted[0])
-		}
-		t.Network, unverified = read.Network, unverified || read.Unverified
-	}
-	t.Redacted = strings.Join(redacted, ",")
-	if t.TLS != (TLSFiles{}) {
-		t.Network, unverified = "tls", t.TLS.SkipVerify
-	}
-	if unverified {
-		t.Network = results.Unverified
-	}
-	return t, nil
-}
-
-// Assign gives each address to the service of its scheme, and one without to the only service of those wanted.
-func Assign(list []string, wanted []*servers.Service) (map[*servers.Service][]string, error) {
-	addrs, schemes := map[*servers.Service][]string{}, []string(nil)
-	for _, s := range wanted {
-		for _, scheme := range s.Schemes {
-			schemes = append(schemes, scheme+"://")
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("-tls-ca %s: has no certificate in PEM form", f.CA)
 		}
 	}
-	for _, addr := range list {
-		s := serviceAt(addr)
-		switch {
-		case s != nil && !slices.Contains(wanted, s):
-			scheme, _, _ := strings.Cut(addr, "://")
-			return nil, fmt.Errorf("%s:// is an address of %s, and no -driver of this run measures that: they need %s",
-				scheme, s.Name, strings.Join(schemes, ", "))
-		case s == nil && len(wanted) > 1:
-			return nil, fmt.Errorf("the run has several services, and an address that does not say whose it is: begin each with one of %s",
-				strings.Join(schemes, ", "))
-		case s == nil:
-			s = wanted[0]
+	if f.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.Cert, f.Cert)
+		if err != nil {
+			return nil, fmt.Errorf("-tls-cert: %w", err)
 		}
-		addrs[s] = append(addrs[s], addr)
+		c.Certificates = []tls.Certificate{pair}
 	}
-	return addrs, nil
-}
-
-// serviceAt returns the service of an address by its scheme, or nil.
-func serviceAt(addr string) *servers.Service {
-	scheme, _, isURL := strings.Cut(addr, "://")
-	for _, s := range servers.Services() {
-		if isURL && slices.Contains(s.Schemes, scheme) {
-			return s
-		}
-	}
-	return nil
+	return c, nil
 }
