@@ -11,11 +11,10 @@ import (
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 
-// Servers starts servers for hazards, which reach them over a port of this machine. It is a hazards.Servers, and safe for
-// concurrent use.
+// Servers starts servers for hazards, which reach them over a port of this machine. It is a hazards.Servers, and safe
+// for concurrent use.
 type Servers struct {
-	mu     sync.Mutex
-	shared map[kind]func() (hazards.Server, error)
+	shared sync.Map // of kind: what starts one, once
 }
 
 // kind is what to start.
@@ -24,28 +23,20 @@ type kind struct {
 	kind    hazards.Kind
 }
 
+type starter = func() (hazards.Server, error)
+
 func (b *Servers) Shared(ctx context.Context, service string, k hazards.Kind) (hazards.Server, error) {
-	b.mu.Lock()
-	start := b.shared[kind{service, k}]
-	if start == nil {
-		if b.shared == nil {
-			b.shared = map[kind]func() (hazards.Server, error){}
-		}
-		start = sync.OnceValues(func() (hazards.Server, error) { return b.Own(ctx, service, k) })
-		b.shared[kind{service, k}] = start
-	}
-	b.mu.Unlock()
-	return start()
+	own := sync.OnceValues(func() (hazards.Server, error) { return b.Own(ctx, service, k) })
+	start, _ := b.shared.LoadOrStore(kind{service, k}, own)
+	return start.(starter)()
 }
 
 // Own starts servers that keep on disk what they keep by default.
 func (b *Servers) Own(ctx context.Context, service string, k hazards.Kind) (hazards.Server, error) {
 	o := servers.Options{TCP: true}
 	switch (kind{service, k}) {
-	case kind{"redis", hazards.Single}:
-		return server(servers.StartRedis(ctx, o))
-	case kind{"redis", hazards.HasClock}:
-		o.Clock = true
+	case kind{"redis", hazards.Single}, kind{"redis", hazards.HasClock}:
+		o.Clock = k == hazards.HasClock
 		return server(servers.StartRedis(ctx, o))
 	case kind{"redis", hazards.IsQuorum}:
 		return server(startQuorum(ctx, o))
@@ -75,19 +66,17 @@ func server(s hazards.Server, err error) (hazards.Server, error) {
 
 // Close stops the shared servers.
 func (b *Servers) Close() (err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, started := range b.shared {
-		if s, failed := started(); failed == nil {
+	for _, start := range b.shared.Range {
+		if s, failed := start.(starter)(); failed == nil {
 			err = errors.Join(err, s.Close())
 		}
 	}
-	b.shared = nil
+	b.shared.Clear()
 	return err
 }
 
-// single is a server by itself. That of a service that servers.Register has described may have no nodes: then no more is
-// known than how to start and stop it.
+// single is a server by itself. That of a service that servers.Register has described may have no nodes: then no more
+// is known than how to start and stop it.
 type single struct {
 	*servers.Running
 	service string
@@ -96,24 +85,25 @@ type single struct {
 func (s single) URL() string { return s.URLs[0] }
 
 func (s single) PID() int {
-	if s.PIDs == nil {
-		return 0
+	if s.PIDs != nil {
+		for _, pid := range s.PIDs() {
+			return pid
+		}
 	}
-	return s.PIDs()[0]
+	return 0
 }
 
-func (s single) Kill() error {
+func (s single) Kill() error { return s.node((*servers.Server).Kill) }
+
+func (s single) Restart(ctx context.Context) error {
+	return s.node(func(node *servers.Server) error { return node.Restart(ctx) })
+}
+
+func (s single) node(do func(*servers.Server) error) error {
 	if len(s.Nodes) == 0 {
 		return fmt.Errorf("lockbench does not know how to kill and restart a server of %s", s.service)
 	}
-	return s.Nodes[0].Kill()
-}
-
-func (s single) Restart(ctx context.Context) error {
-	if len(s.Nodes) == 0 {
-		return s.Kill()
-	}
-	return s.Nodes[0].Restart(ctx)
+	return do(s.Nodes[0])
 }
 
 func (s single) Close() error { return s.Running.Close() }

@@ -19,9 +19,6 @@ type pooled struct {
 }
 
 func startPooled(ctx context.Context, o servers.Options) (*pooled, error) {
-	if _, err := servers.FindPgBouncer(); err != nil { // before a database cluster is made
-		return nil, err
-	}
 	server, err := servers.StartPostgres(ctx, o)
 	if err != nil {
 		return nil, err

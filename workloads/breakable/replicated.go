@@ -11,37 +11,39 @@ import (
 	"github.com/lockbench/lockbench/workloads/hazards"
 )
 
-// replicated is a primary with replicas, which reach it through proxies, and, if there is one, the sentinel that watches
-// them.
+// replicated is a primary with replicas, which reach it through proxies, and, if there is one, the sentinel that
+// watches them.
 type replicated struct {
 	*servers.Redis // the primary
 	all            *servers.Replicated
 	sentinel       *servers.Sentinel // nil: replicas are promoted by hand
+	close          func() error
 
 	held  bool  // the link of the first replica
 	since int64 // the primary's offset at that time, which may be 0
 }
 
-// startReplicated lets a replica take its first copy from a file: one without acknowledges nothing for a second after that.
+// startReplicated lets a replica take its first copy from a file: one without acknowledges nothing for a second after
+// that.
 func startReplicated(ctx context.Context, replicas int, o servers.Options) (*replicated, error) {
 	o.Proxied, o.Settings = true, map[string]string{"repl-diskless-sync": "no"}
 	all, err := servers.StartReplicated(ctx, replicas, o)
 	if err != nil {
 		return nil, err
 	}
-	return &replicated{Redis: all.Nodes[0], all: all}, nil
+	return &replicated{Redis: all.Nodes[0], all: all, close: all.Close}, nil
 }
 
-// startSentinel starts one sentinel: several may vote for different ones among them, and try again much later. It watches the
-// primary itself and not a link to it. A held link would keep the primary's answers from it as well, and it would promote the
-// replica of a primary that lives.
+// startSentinel starts one sentinel: several may vote for different ones among them, and try again much later. It
+// watches the primary itself and not a link to it. A held link would keep the primary's answers from it as well, and
+// it would promote the replica of a primary that lives.
 func startSentinel(ctx context.Context, o servers.Options) (*replicated, error) {
 	o.Proxied = true
 	s, err := servers.StartSentinel(ctx, 1, 1, o)
 	if err != nil {
 		return nil, err
 	}
-	return &replicated{Redis: s.Nodes[0], all: s.Replicated, sentinel: s}, nil
+	return &replicated{Redis: s.Nodes[0], all: s.Replicated, sentinel: s, close: s.Close}, nil
 }
 
 // URL returns the address that clients are given.
@@ -53,15 +55,11 @@ func (r *replicated) URL() string {
 }
 
 // Close stops all of them.
-func (r *replicated) Close() error {
-	if r.sentinel != nil {
-		return r.sentinel.Close()
-	}
-	return r.all.Close()
-}
+func (r *replicated) Close() error { return r.close() }
 
+// HoldLink holds what the primary answers to the replica's request for changes.
 func (r *replicated) HoldLink(ctx context.Context) (err error) {
-	_ = r.all.Links[0].Hold(fault.Replies) // the offsets show what it has kept: the primary answers the replica's request for changes
+	_ = r.all.Links[0].Hold(fault.Replies) // the offsets show what it has kept
 	r.held = true
 	r.since, err = r.ReplicationOffset(ctx)
 	return err
@@ -83,14 +81,14 @@ func (r *replicated) FailOver(ctx context.Context, f hazards.FailOver) (evidence
 	if err == nil {
 		err = r.Kill()
 	}
-	if err != nil {
-		return "", err
-	}
 	by := "by hand"
-	if r.sentinel != nil {
+	switch {
+	case err != nil:
+		return "", err
+	case r.sentinel != nil:
 		by = "by a sentinel"
 		err = r.sentinel.AwaitPrimary(ctx, next)
-	} else {
+	default:
 		err = next.Promote(ctx)
 	}
 	if err != nil {
@@ -113,11 +111,12 @@ func (r *replicated) FailOver(ctx context.Context, f hazards.FailOver) (evidence
 		evidence += ", while the others had all"
 	}
 	for i, other := range replicas {
-		if i != n && !f.Alone {
-			if err := other.Follow(ctx, next); err != nil {
-				return "", err
-			}
+		if err == nil && i != n && !f.Alone {
+			err = other.Follow(ctx, next)
 		}
+	}
+	if err != nil {
+		return "", err
 	}
 	followers, err := r.Followers(ctx)
 	return fmt.Sprintf("%s (connected_slaves:%d)", evidence, followers), err
