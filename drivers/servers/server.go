@@ -61,9 +61,12 @@ type Server struct {
 
 var sweepOnce sync.Once
 
+// setUp gives a server its address, its command line and its files.
+type setUp func(ctx context.Context, s *Server, o Options) error
+
 // start starts a server that setUp prepares in its private directory. If it fails, nothing is left. The program is
 // o.Binary, the directory is below o.root.
-func start(ctx context.Context, p *program, o Options, setUp func(context.Context, *Server, Options) error) (*Server, error) {
+func start(ctx context.Context, p *program, o Options, setUp setUp) (*Server, error) {
 	sweepOnce.Do(sweep)
 	var err error
 	if o.Binary, err = p.find(o.Binary); err != nil {
