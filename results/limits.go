@@ -182,12 +182,17 @@ func (f Figures) lost() float64 {
 }
 
 // failing returns the share of the clients' time that requests that failed took, with the pauses after them, if it is more than
-// the books may be out by: then it was those that arrivals waited for, whatever the others took.
-func (f Figures) failing() float64 {
-	if f.Counts.Failed() == 0 || f.Bound.Little <= 0 || f.Bound.Little >= 1-littleSlack {
+// the books may be out by: then it was those that arrivals waited for, whatever the others took. all is that time in seconds. In
+// records from before it was measured it is what the books lack.
+func (f Figures) failing(all float64) float64 {
+	share := f.Bound.Failing.Seconds() / max(1e-9, all)
+	if f.Bound.Failing == 0 && f.Counts.Failed() > 0 && f.Bound.Little > 0 {
+		share = 1 - f.Bound.Little
+	}
+	if !(share > littleSlack) {
 		return 0
 	}
-	return 1 - f.Bound.Little
+	return share
 }
 
 // Limit returns what limits the throughput of r.

@@ -23,8 +23,9 @@ type inference struct {
 
 // limit infers the limit of the trials of a cell, of which r is the first, in windows that are as long as that in all.
 func (f Figures) limit(r *Record, window time.Duration) Limit {
-	l := Limit{By: ByUnknown, ServerCores: -1, Thread: f.Thread, Failing: f.failing(), Lost: f.lost()}
+	l := Limit{By: ByUnknown, ServerCores: -1, Thread: f.Thread, Lost: f.lost()}
 	i := &inference{Figures: f, r: r, l: &l, window: window.Seconds(), all: float64(r.Plan.Clients) * window.Seconds()}
+	l.Failing = f.failing(i.all)
 	if l.Stuck = f.Bound.Blocked.Seconds() / i.all; !(l.Stuck > littleSlack) {
 		l.Stuck = 0
 	}
@@ -173,7 +174,7 @@ func (i *inference) waitingTime() float64 {
 	}
 	requests := float64(i.Latency[Acquire].Count) * i.mean(Release)
 	waited := max(0, i.total(Acquire)-requests) + refused
-	if !i.resting() && i.failing() == 0 { // also the waits that did not end in the window
+	if !i.resting() && i.l.Failing == 0 { // also the waits that did not end in the window
 		waited = max(waited, i.all-requests-i.total(Hold)-i.total(Release))
 	}
 	return waited

@@ -387,6 +387,10 @@ type Bound struct {
 	// clients; see Counts.StuckKeys.
 	Blocked time.Duration `json:"blocked_ns,omitempty" trials:"sum"`
 
+	// Failing is how much of the window requests that failed took, with the pauses after them, summed over the clients. 0 in
+	// records from before it was measured.
+	Failing time.Duration `json:"failing_ns,omitempty" trials:"sum"`
+
 	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
 	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.
 	By string `json:"by,omitempty" trials:"first"`

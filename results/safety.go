@@ -109,10 +109,10 @@ func (c *Cell) Violated() bool { return c.Broken() > 0 }
 // MaxRate returns the highest share of violations among watched grants that no violation leaves possible, with 95 %
 // confidence: 3/n for n watched grants, if they are independent (the rule of three; Hanley and Lippman-Hand, "If nothing
 // goes wrong, is everything all right?", JAMA 249, 1983). It is false if there is no such bound: the oracle was off, too
-// few grants were watched or nobody knows how many, or exclusion was broken.
+// few grants were watched or nobody knows how many, or exclusion was broken or may have been.
 func (f Figures) MaxRate() (rate float64, ok bool) {
 	s := f.Safety
-	if !s.Checked || s.Violations > 0 || f.Breaches > 0 || s.Power == nil || s.Power.Watched <= 3 {
+	if !s.Checked || s.Violations+s.Possible > 0 || f.Breaches > 0 || s.Power == nil || s.Power.Watched <= 3 {
 		return 0, false
 	}
 	return 3 / float64(s.Power.Watched), true

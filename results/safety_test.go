@@ -21,6 +21,7 @@ func TestBreaches(t *testing.T) {
 		{"not watched", Safety{Checked: true, Grants: 1_000_000, Power: power(0)}, 0, 0},
 		{"hardly watched", Safety{Checked: true, Grants: 1_000_000, Power: power(3)}, 0, 0},
 		{"unknown", Safety{Checked: true, Grants: 1_000_000}, 0, 0},
+		{"possible", Safety{Checked: true, Grants: 50_000, Possible: 12, Power: power(1000)}, 0, 0},
 		{"off", Safety{Power: power(300)}, 0, 0},
 		{"violations", Safety{Checked: true, Grants: 1000, Violations: 3, LostUpdates: 9, Power: power(300)}, 3, 0},
 		{"lost updates alone", Safety{Checked: true, Grants: 1000, LostUpdates: 4, Power: power(300)}, 4, 0},

@@ -36,7 +36,7 @@ func (e *engine) fillLimit(r *results.Record, t rest) {
 	b := &r.Bound
 	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
 	b.Pool = e.run.Pool
-	b.Waited, b.Blocked = t.Waited, t.Blocked
+	b.Waited, b.Blocked, b.Failing = t.Waited, t.Blocked, t.Failing
 	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS

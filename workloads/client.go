@@ -445,7 +445,7 @@ func (c *client) failed(a *wait.Attempt, err error) time.Duration {
 		c.undone(err, undone)
 	}
 	c.fail(a, err)
-	return c.recover(c.start)
+	return c.recover(c.asked)
 }
 
 // interrupted reports whether err says that the run has ended while the client waited, and ends the acquisition then.
@@ -464,10 +464,11 @@ func (c *client) mustUndo(a *wait.Attempt) bool {
 	return a.Unknown && (!c.e.cleans || c.granted < c.e.until())
 }
 
-// undone goes on after the answer to the release after an attempt that failed so.
+// undone goes on after the answer to the release after an attempt that failed so. A key that another client holds was not granted
+// to this one.
 func (c *client) undone(err, undone error) {
-	if undone != nil {
-		c.e.stuck.leave(c, "acquire", err, c.start)
+	if undone != nil && (c.e.oracle == nil || !c.e.oracle.Held(int(c.key))) {
+		c.e.stuck.leave(c, "acquire", err, c.granted)
 	}
 }
 

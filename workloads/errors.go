@@ -34,7 +34,9 @@ type errorClass struct {
 func (g *errorLog) add(op string, err error, recorded bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.n++
+	if g.n++; g.n == 1 {
+		g.first = sample(op, err, g.prefix)
+	}
 	g.count(string(drivers.ClassOf(err)), op, err, recorded)
 }
 
@@ -50,7 +52,7 @@ func (g *errorLog) count(class, op string, err error, recorded bool) {
 	if c == nil {
 		c = &errorClass{sample: sample(op, err, g.prefix)}
 		if g.classes == nil {
-			g.classes, g.first = map[string]*errorClass{}, c.sample
+			g.classes = map[string]*errorClass{}
 		}
 		g.classes[class] = c
 	}

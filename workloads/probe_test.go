@@ -165,6 +165,16 @@ func TestProbeFails(t *testing.T) {
 	})
 }
 
+// TestFirstError: a failed probe is not the first of the lock's requests that failed.
+func TestFirstError(t *testing.T) {
+	var log errorLog
+	log.note(probeClass, errors.New("no such table"), true)
+	log.add("acquire", errors.New("refused"), true)
+	if got := log.firstError(); got != "acquire: refused" || log.total() != 1 || len(log.samples()) != 2 {
+		t.Errorf("the first of %d errors is %q; samples %v", log.total(), got, log.samples())
+	}
+}
+
 // TestSlowIdleProbes: a neighbour that takes 300 ms does not keep the load waiting for 50 of its answers.
 func TestSlowIdleProbes(t *testing.T) {
 	p := probePlan()

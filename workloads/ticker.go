@@ -96,6 +96,7 @@ func (t *ticker) tick(now time.Duration) {
 	if now < t.due {
 		return
 	}
+	used := t.cpu() // by now: the reading below takes time, too
 	waited := time.Duration(-1)
 	if now-t.read >= delayEvery {
 		began := time.Now()
@@ -105,7 +106,6 @@ func (t *ticker) tick(now time.Duration) {
 			t.delay, t.read = delay, now
 		}
 	}
-	used := t.cpu()
 	if late := now - t.due; late >= minPause && (used < 0 || float64(used-t.used) < pausedCPU*float64(now-t.last)) {
 		// Threads that were stopped were not ready to run; those that were starved waited for a core.
 		p := results.Pause{At: t.due, Length: late, Starved: waited < 0 || waited >= late/2}

@@ -39,6 +39,39 @@ func (t *ticker) runs(until time.Duration, cpu *time.Duration) {
 	}
 }
 
+// sluggish is a file system that takes its time to open files, in which the process uses two cores.
+type sluggish struct {
+	fs.FS
+	cpu *time.Duration
+}
+
+func (s sluggish) Open(name string) (fs.File, error) {
+	time.Sleep(350 * ms)
+	*s.cpu += 700 * ms
+	return s.FS.Open(name)
+}
+
+// TestTickerReadsSlowly: the CPU time that goes by while the run delay is read belongs to the pause that this makes.
+func TestTickerReadsSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cpu time.Duration
+		tk := ticking(t, &cpu)
+		tk.e.root = waiting("0")
+		tk.runs(2*time.Second, &cpu)
+		tk.e.root = sluggish{waiting("0"), &cpu}
+		began, at := time.Now(), tk.due+delayEvery
+		cpu += 2 * delayEvery
+		tk.tick(at)
+		took := time.Since(began)
+		tk.e.root = waiting("0")
+		cpu += 10 * ms
+		tk.tick(at + took + 5*ms)
+		if tk.pauses != nil || tk.paused > 0 {
+			t.Errorf("two cores were busy all the time: pauses %+v, %v of the window", tk.pauses, tk.paused)
+		}
+	})
+}
+
 // waiting makes a file system in which a thread has waited for a core for so many nanoseconds.
 func waiting(ns string) fstest.MapFS {
 	return fstest.MapFS{"proc/self/task/7/schedstat": {Data: []byte("1000000 " + ns + " 3\n")}}

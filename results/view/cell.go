@@ -95,7 +95,7 @@ func Exclusion(c *results.Cell) string {
 		text += " · longest overlap " + format.Duration(s.Longest) + ", in all " + format.Duration(s.Overlap)
 	case bounded:
 		text += " · rarer than 1 in " + format.Count(int64(1/rate)) + " (95 %)"
-	case c.Breaches() > 0:
+	case c.Breaches()+s.Possible > 0:
 	case s.Power == nil:
 		text += ": unknown whether one could have been seen"
 	case watched:

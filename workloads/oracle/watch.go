@@ -20,6 +20,9 @@ func (o *Oracle) Refused(key, me int) (holder int, watched, first bool) {
 	return client(word), true, c.watch(word)
 }
 
+// Held reports whether a client holds the key.
+func (o *Oracle) Held(key int) bool { return count(o.cells[key].word.Load()) > 0 }
+
 // watch marks the last grant of word as watched, and reports whether it was not marked before. A word may be older than the
 // last mark. Sequence numbers are compared within half of their range, since they wrap.
 func (c *cell) watch(word uint64) (first bool) {
