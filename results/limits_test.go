@@ -323,6 +323,10 @@ func TestLimitFigures(t *testing.T) {
 			r.Counts.Errors, r.Bound.Little, r.Bound.Blocked = map[string]int64{"timeout": 5000}, 0.75, 64*time.Second
 		}, Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, Failing: 0.25, Stuck: 0.1, Lost: 5. / 60,
 			ServerCores: 0.1, CoresOf: 1, Slower: 2}},
+		{"errors that took little, while long waits were under way", closed, func(r *Record) {
+			r.Counts.Unknown, r.Counts.Errors = 60, map[string]int64{"timeout": 60}
+			r.Bound.Little, r.Bound.Failing = 0.75, 3*time.Second
+		}, Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, Lost: 60. / 50060, ServerCores: 0.1, CoresOf: 1, Slower: 2}},
 		{"what lockbench left of four cores", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Server.Name, r.Generator.CPU = 400, "postgresql", 1.5 },
 			Limit{Held: 0.05, Moving: 0.01, Idle: 0.94, Requests: 22.5 / all, Holding: 50 / all, ServerCores: 2, CoresOf: 2.5, Slower: 2}},
 		{"several keys at once, of which nothing is known", closed, func(r *Record) { r.Traits.Exclusive = false },

@@ -108,7 +108,7 @@ func firstSample() *Record {
 	p.Nodes, p.Replicas, p.Acks, p.NodeTimeout, p.Params = 0, 0, 0, 0, ""
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.NodeErrors = 0, nil
-	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked = 0, nil, 0
+	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked, r.Bound.Failing = 0, nil, 0, 0
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
 	p.Shared, r.Thread = false, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0
