@@ -205,8 +205,8 @@ func TestHelpNames(t *testing.T) {
 		for line := range strings.Lines(helpFile("formats/" + command)) {
 			told = append(told, strings.Fields(line)[0])
 		}
-		if !slices.Equal(told, formatsOf(command)) {
-			t.Errorf("the help of %s has the formats %q, want %q", command, told, formatsOf(command))
+		if !slices.Equal(told, formatsOf[command]()) {
+			t.Errorf("the help of %s has the formats %q, want %q", command, told, formatsOf[command]())
 		}
 	}
 }
