@@ -11,13 +11,16 @@ import (
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 )
 
-// command completes a command whose flags are defs. It runs with their values, and with the arguments that no flag has taken.
-func (p *program) command(c *cobra.Command, defs []flagDef, run func(c *cobra.Command, o *options, args []string) error) *cobra.Command {
+type runFunc = func(c *cobra.Command, o *options, args []string) error
+
+// command completes a command whose flags are defs. It runs with their values, and with the arguments that no flag has
+// taken.
+func (p *program) command(c *cobra.Command, defs []flagDef, run runFunc) *cobra.Command {
 	o := newOptions(c.Flags(), defs)
 	for _, opt := range o.list {
 		opt.again = p.completing
 	}
-	if c.ValidArgsFunction == nil && c.ValidArgs == nil && !strings.Contains(c.Use, "FILE") && !strings.Contains(c.Use, "BASE") {
+	if c.ValidArgs == nil && !strings.Contains(c.Use, "FILE") && !strings.Contains(c.Use, "BASE") {
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	c.Flags().BoolP("help", "", false, helpFlag.usage)
@@ -38,16 +41,13 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	why := "lockbench " + c.Name() + " takes flags only"
 	if vs := c.Flags().Lookup("vs"); vs != nil && vs.Changed {
-		return usageErrorf("unexpected argument %q: -vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'", args[0])
+		why = "-vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'"
+	} else if slices.Contains([]string{"on", "off", "on,off", "off,on", "true", "false"}, args[0]) {
+		why = "a switch takes its value with an equals sign, as in -NAME=" + args[0]
 	}
-	example := map[string]string{
-		"on": "renew", "off": "renew", "off,on": "renew", "on,off": "renew", "true": "oracle", "false": "oracle",
-	}[args[0]]
-	if example != "" {
-		return usageErrorf("unexpected argument %q: a switch takes its value with an equals sign, as in -%s=%[1]s", args[0], example)
-	}
-	return usageErrorf("unexpected argument %q: lockbench %s takes flags only", args[0], c.Name())
+	return usageErrorf("unexpected argument %q: %s", args[0], why)
 }
 
 // atMostOne takes one of some names, or nothing.
@@ -66,14 +66,11 @@ func atMostOne(what string, names []string) cobra.PositionalArgs {
 
 // withCommand puts the implied run before flags that no command precedes.
 func withCommand(args []string) []string {
-	switch {
-	case len(args) == 0:
-	case args[0] == "--help":
-		return append([]string{"help"}, args[1:]...)
-	case args[0] == "--version":
-		return append([]string{"version"}, args[1:]...)
-	case strings.HasPrefix(args[0], "-"):
-		return append([]string{"run"}, args...)
+	if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+		return args
 	}
-	return args
+	if args[0] == "--version" {
+		return append([]string{"version"}, args[1:]...)
+	}
+	return append([]string{"run"}, args...)
 }

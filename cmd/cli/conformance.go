@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,18 +41,16 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	if err != nil {
 		return o.complain(o.get("driver"), "%w", err)
 	}
-	var locks []string
-	for _, design := range d.Designs() {
-		locks = append(locks, design.Name)
+	locks := strings.Split(o.text("lock"), ",")
+	if o.text("lock") == "" {
+		locks = nil
+		for _, design := range d.Designs() {
+			locks = append(locks, design.Name)
+		}
 	}
-	if opt := o.get("lock"); opt.text != "" {
-		if locks, err = parseList(opt.text, func(lock string) (string, error) {
-			if !slices.Contains(locks, lock) {
-				return "", fmt.Errorf("%s has no lock %q; there are %s", name, lock, strings.Join(locks, ", "))
-			}
-			return lock, nil
-		}); err != nil {
-			return o.complain(opt, "%w", err)
+	for _, lock := range locks {
+		if _, err := drivers.FindDesign(d, lock); err != nil {
+			return o.complain(o.get("lock"), "%w", err)
 		}
 	}
 	p.draining.Store(true)
