@@ -108,21 +108,21 @@ type Traits struct {
 	MaxSessions int  `json:"max_sessions,omitempty"` // the most sessions that the service can take; 0 means no limit
 }
 
-// Design describes one lock design for listings. The text is for people who choose a lock.
+// Design describes one lock design for listings, and in the JSON of lockbench list. The text is for people who choose a lock.
 type Design struct {
-	Name   string // the value of -lock
-	Traits Traits // its claims when a service is opened with it, apart from MaxSessions
-	Models string // the library, command or article that it imitates
-	Wrong  string // what is wrong with it: clauses after semicolons, the main risk first; empty if nothing is known
+	Name   string `json:"lock"`            // the value of -lock
+	Traits Traits `json:"traits"`          // its claims when a service is opened with it, apart from MaxSessions
+	Models string `json:"models"`          // the library, command or article that it imitates
+	Wrong  string `json:"wrong,omitempty"` // what is wrong with it: clauses after semicolons, the main risk first; empty if nothing is known
 
 	// Loses are the hazards by which the design fails, if its leases are not renewed and where they can happen to it: with
 	// the topology, the options and the server that they need. It is a claim like Traits, in both directions: the design
 	// survives every other hazard. A design that does not claim to be exclusive lists none.
-	Loses []Hazard
+	Loses []Hazard `json:"loses,omitempty"`
 
 	// Releases are the variants of its compare-and-delete that Config.Release can choose, the default first. If empty,
 	// the design has one way to release and rejects every choice.
-	Releases []Release
+	Releases []Release `json:"-"`
 }
 
 // Renewer is a Session that can extend a held lease to its full TTL from now. A watchdog calls it while the holder's

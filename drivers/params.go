@@ -20,10 +20,10 @@ type Parametrised interface {
 
 // Param is one option of a library. Its value is text, as in Config.Params.
 type Param struct {
-	Name    string
-	Default string // the library's own, unless Text says otherwise
-	Text    string // one line of help
-	Check   func(value string) error
+	Name    string                   `json:"param"`
+	Default string                   `json:"default"` // the library's own, unless Text says otherwise
+	Text    string                   `json:"text"`    // one line of help
+	Check   func(value string) error `json:"-"`
 }
 
 // IntParam returns an option that is a whole number, at least low.

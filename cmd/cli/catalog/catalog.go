@@ -32,35 +32,24 @@ type Listing struct {
 
 // Driver tells what a driver has, and whether it can run on this machine without an address.
 type Driver struct {
-	Driver     string   `json:"driver"`
-	Service    string   `json:"service,omitempty"`  // the kind of server; empty if it needs none
-	Language   string   `json:"language,omitempty"` // of an adapter
-	Library    string   `json:"library,omitempty"`  // an adapter without one excludes nobody
-	Available  bool     `json:"available"`
-	Version    string   `json:"version,omitempty"` // of the server that is installed here
-	Install    string   `json:"install,omitempty"` // what brings what is missing
-	Text       string   `json:"text"`
-	Topologies []string `json:"topologies,omitempty"`
-	Addresses  []string `json:"addresses,omitempty"` // forms of them
-	Locks      []Lock   `json:"locks,omitempty"`     // the default first; not known of an adapter
-	Params     []Param  `json:"params,omitempty"`
+	Driver     string          `json:"driver"`
+	Service    string          `json:"service,omitempty"`  // the kind of server; empty if it needs none
+	Language   string          `json:"language,omitempty"` // of an adapter
+	Library    string          `json:"library,omitempty"`  // an adapter without one excludes nobody
+	Available  bool            `json:"available"`
+	Version    string          `json:"version,omitempty"` // of the server that is installed here
+	Install    string          `json:"install,omitempty"` // what brings what is missing
+	Text       string          `json:"text"`
+	Topologies []string        `json:"topologies,omitempty"`
+	Addresses  []string        `json:"addresses,omitempty"` // forms of them
+	Locks      []Lock          `json:"locks,omitempty"`     // the default first; not known of an adapter
+	Params     []drivers.Param `json:"params,omitempty"`
 }
 
 // Lock is a design of a driver.
 type Lock struct {
-	Lock   string           `json:"lock"`
-	Traits drivers.Traits   `json:"traits"`
-	Models string           `json:"models"`
-	Wrong  string           `json:"wrong,omitempty"`
-	Loses  []drivers.Hazard `json:"loses,omitempty"`
-	Waits  []string         `json:"waits"` // the default first
-}
-
-// Param is an option of a lock library.
-type Param struct {
-	Param   string `json:"param"`
-	Default string `json:"default"`
-	Text    string `json:"text"`
+	drivers.Design
+	Waits []string `json:"waits"` // the default first
 }
 
 // New looks for what the named drivers need.
@@ -89,50 +78,41 @@ func ofAdapter(a *exec.Adapter) Driver {
 }
 
 func ofDriver(ctx context.Context, name string) Driver {
-	d := Driver{Driver: name, Available: true, Text: "needs no server"}
-	if s := target.Service(name); s != nil {
-		d.Service, d.Addresses = s.Name, s.Forms
-		d.Library, d.Topologies = matrix.Library(name).Module, matrix.Topologies(name)
-		d.findServer(ctx, s)
-	}
 	driver, _ := drivers.Lookup(name)
-	for _, l := range driver.Designs() {
-		d.Locks = append(d.Locks, Lock{l.Name, l.Traits, l.Models, l.Wrong, l.Loses, matrix.Waits(name, l)})
+	d := Driver{Driver: name, Available: true, Text: "needs no server", Params: drivers.ParamsOf(driver)}
+	for _, design := range driver.Designs() {
+		d.Locks = append(d.Locks, Lock{design, matrix.Waits(name, design)})
 	}
-	for _, p := range drivers.ParamsOf(driver) {
-		d.Params = append(d.Params, Param{p.Name, p.Default, p.Text})
+	s := target.Service(name)
+	if s == nil {
+		return d
+	}
+	d.Service, d.Addresses = s.Name, s.Forms
+	d.Library, d.Topologies = matrix.Library(name).Module, matrix.Topologies(name)
+	if path, err := s.Locate(); err == nil {
+		d.Version = servers.ProgramVersion(ctx, path)
+		d.Text = strings.TrimSpace(filepath.Base(path) + " " + d.Version)
+		return d
+	}
+	d.Available, d.Text, d.Install = s.Embedded != nil, "not installed", s.Install()
+	if s.Find == nil {
+		d.Text, d.Install = "needs -addr", ""
+	} else if d.Available {
+		d.Text = "embedded only"
 	}
 	return d
 }
 
-// findServer tells whether a server can be started here.
-func (d *Driver) findServer(ctx context.Context, s *servers.Service) {
-	path, err := s.Locate()
-	switch {
-	case s.Find == nil:
-		d.Available, d.Text = false, "needs -addr"
-	case err == nil:
-		d.Version = servers.ProgramVersion(ctx, path)
-		d.Text = strings.TrimSpace(filepath.Base(path) + " " + d.Version)
-	case s.Embedded != nil:
-		d.Text, d.Install = "embedded only", s.Install()
-	default:
-		d.Available, d.Text, d.Install = false, "not installed", s.Install()
-	}
-}
-
 // Document tells all about a single driver, and of several what can be chosen.
 func (l Listing) Document() *report.Document {
-	all := slices.Concat(l.Drivers, l.Adapters)
-	if len(all) == 1 {
+	if all := slices.Concat(l.Drivers, l.Adapters); len(all) == 1 {
 		return all[0].page()
 	}
 	d := &report.Document{Command: "lockbench list", Title: "Drivers and their locks"}
 	addFacts(d, "Lock designs, the default first", pairs(l.Drivers, Driver.line)...)
 	addFacts(d, "Locks of other languages", pairs(l.Adapters, Driver.line)...)
-	addFacts(d, "To install what is not here", pairs(all, Driver.install)...)
 	addFacts(d, "Values", "-wait", strings.Join(l.Waits, ", "), "-workload", strings.Join(l.Presets, ", "),
-		"next", "lockbench list DRIVER")
+		"next", "lockbench list DRIVER: all about one, and how to install what it needs")
 	return d
 }
 
@@ -140,18 +120,10 @@ func (l Listing) Document() *report.Document {
 func (d Driver) line() (name, text string) {
 	var locks []string
 	for _, l := range d.Locks {
-		locks = append(locks, l.Lock)
+		locks = append(locks, l.Name)
 	}
 	has := cmp.Or(strings.Join(locks, ", "), d.Library, "excludes nobody")
 	return d.Driver, format.Join(d.Service, d.Language, d.Text) + ": " + has
-}
-
-// install says what brings what is missing.
-func (d Driver) install() (name, text string) {
-	if d.Language == "" {
-		return d.Service, d.Install
-	}
-	return d.Driver, d.Install
 }
 
 // page tells all about a driver.
@@ -168,7 +140,7 @@ func (d Driver) page() *report.Document {
 	addFacts(doc, "", "library", d.Library, "here", format.Join(d.Text, d.Install),
 		"address", strings.Join(d.Addresses, " · "), "topologies", strings.Join(d.Topologies, ", "), "next", next)
 	for i, l := range d.Locks {
-		title := l.Lock
+		title := l.Name
 		if i == 0 {
 			title += " (the default)"
 		}
@@ -180,18 +152,16 @@ func (d Driver) page() *report.Document {
 			"loses to", strings.Join(loses, ", "), "-wait", strings.Join(l.Waits, ", "))
 	}
 	addFacts(doc, "Options of the library (-param NAME=VALUE), with their defaults",
-		pairs(d.Params, func(p Param) (string, string) { return p.Param + "=" + p.Default, p.Text })...)
+		pairs(d.Params, func(p drivers.Param) (string, string) { return p.Name + "=" + p.Default, p.Text })...)
 	return doc
 }
 
-// addFacts adds pairs of a label and its text, each once, without those that have no text.
+// addFacts adds pairs of a label and its text, but for those without a text.
 func addFacts(d *report.Document, heading string, pairs ...string) {
 	t := &report.Table{}
 	for pair := range slices.Chunk(pairs, 2) {
-		row := report.Row{Cells: []report.Cell{{Text: pair[0]}, {Text: pair[1]}}}
-		known := slices.ContainsFunc(t.Rows, func(r report.Row) bool { return slices.Equal(r.Cells, row.Cells) })
-		if pair[1] != "" && !known {
-			t.Rows = append(t.Rows, row)
+		if pair[1] != "" {
+			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{{Text: pair[0]}, {Text: pair[1]}}})
 		}
 	}
 	if t.Rows != nil {
