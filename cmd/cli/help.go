@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -53,7 +52,10 @@ func (p *program) help(c *cobra.Command) error {
 				defs = append(defs, opt.flagDef)
 			}
 		})
-		about := cmp.Or(commandPage(c.Name()), c.Short+".\n")
+		about := c.Short + ".\n"
+		if _, err := helpFiles.Open("help/commands/" + c.Name() + ".txt"); err == nil {
+			about = page("commands/" + c.Name())
+		}
 		text = fmt.Sprintf("%s\nUsage:\n  lockbench %s\n%s", about, c.Use, flagHelp(defs))
 	}
 	_, err := io.WriteString(p.stdout, text)
@@ -87,37 +89,23 @@ func explain(word string) (text string) {
 			func(p passage) bool { return has.MatchString(p.words) && p.first },
 			func(p passage) bool { return has.MatchString(p.text) },
 		} {
-			n := 0
-			for _, p := range all {
-				if n == maxPassages || !fits(p) {
-					continue
-				}
-				if n++; !strings.Contains(text, p.title) {
+			found := slices.DeleteFunc(slices.Clone(all), func(p passage) bool { return !fits(p) })
+			for _, p := range found[:min(len(found), maxPassages)] {
+				if !strings.Contains(text, p.title) {
 					text += p.title + "\n\n"
 				}
 				text += p.text + "\n"
 			}
-			if n > 0 {
-				return text + more(has)
+			more := slices.DeleteFunc(slices.Clone(topics), func(topic string) bool { return !has.MatchString(helpFile(topic)) })
+			if text != "" && len(more) > 0 {
+				text += "More: lockbench help " + strings.Join(more[:min(len(more), maxTopics)], ", ") + "\n"
+			}
+			if text != "" {
+				return text
 			}
 		}
 	}
 	return ""
-}
-
-// more names the topics that have a word.
-func more(word *regexp.Regexp) string {
-	var names []string
-	for _, topic := range topics {
-		_, words, _ := helpText(topic)
-		if len(names) < maxTopics && word.MatchString(words+"\n"+page(topic)) {
-			names = append(names, topic)
-		}
-	}
-	if names == nil {
-		return ""
-	}
-	return "More: lockbench help " + strings.Join(names, ", ") + "\n"
 }
 
 // helpWords are words that the help explains, to guess a misspelt one.
@@ -141,18 +129,14 @@ var (
 	// parts are entries of lists, the first with the heading, and paragraphs with what is indented below them.
 	parts = regexp.MustCompile(`(?m)^((\S.*:\n)? {1,2}\S.*\n( {3}.*\n)*|(\S.*\n)+( .*\n)*)`)
 
-	example = regexp.MustCompile(`^ +(\S+=\S+ )*(lockbench|srun|mpirun|go run|benchstat) `)
+	example = regexp.MustCompile(`^ +(\S+=\S+ )*(lockbench|kubectl|srun|mpirun|go run|benchstat) `)
 )
 
 // passages are those of all topics, the glossary first, and of the lists that no topic has.
 func passages() (all []passage) {
 	add := func(title, words, text string) {
-		first := true
-		for _, part := range parts.FindAllString(text, -1) {
-			if !example.MatchString(part) {
-				all = append(all, passage{title, part, words, first})
-				first = false
-			}
+		for i, part := range slices.DeleteFunc(parts.FindAllString(text, -1), example.MatchString) {
+			all = append(all, passage{title, part, words, i == 0})
 		}
 	}
 	last := len(topics) - 1

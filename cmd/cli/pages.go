@@ -5,7 +5,6 @@ package cli
 import (
 	"embed"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"text/template"
@@ -33,15 +32,6 @@ var topics = []string{
 	"protocol", "environment", "glossary",
 }
 
-// commandPage returns what the help says of a command besides its flags; empty if its short text says it all.
-func commandPage(name string) string {
-	name = "commands/" + name
-	if _, err := helpFiles.Open("help/" + name + ".txt"); err != nil {
-		return ""
-	}
-	return page(name)
-}
-
 // page returns a page of the help.
 func page(name string) string {
 	about, _, text := helpText(name)
@@ -49,11 +39,7 @@ func page(name string) string {
 		about = name + ": " + about
 	}
 	var b strings.Builder
-	t, err := template.New(name).Funcs(helpParts).Parse(about + "\n" + text)
-	if err == nil {
-		err = t.Execute(&b, nil)
-	}
-	if err != nil {
+	if err := template.Must(template.New(name).Funcs(helpParts).Parse(about+"\n"+text)).Execute(&b, nil); err != nil {
 		panic("lockbench: help " + err.Error()) // it is part of the program, and the tests have printed it
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
@@ -130,19 +116,14 @@ func briefFlags(names ...string) (text string) {
 
 // help returns all that there is to say of a flag, or its first line. A star marks a flag that takes a list.
 func (f flagDef) help(brief bool) string {
-	left := "  -" + f.name
+	left, text := "  -", f.usage
 	if f.axis {
-		left = " *-" + f.name
-	} else if f.short != "" {
-		left = "  -" + f.short + ", -" + f.name
+		left = " *-"
 	}
-	if f.value != "" {
-		left += " " + f.value
+	if f.short != "" {
+		left += f.short + ", -"
 	}
-	text := f.usage
-	width := catalog.Width
 	if brief {
-		width = math.MaxInt
 		text, _, _ = strings.Cut(text, "\n")
 		text = strings.TrimRight(text, " ,;:")
 	}
@@ -151,23 +132,19 @@ func (f flagDef) help(brief bool) string {
 	}
 	text = strings.ReplaceAll(text, "\n", " ")
 	text = strings.ReplaceAll(text, " -", format.Unbroken+"-") // a line that begins with a dash is a flag
-	return strings.Join(format.Wrap(fmt.Sprintf("%-26s", left), text, width), "\n") + "\n"
+	return catalog.Row(fmt.Sprintf("%-26s", left+f.name+" "+f.value), text)
 }
 
 // topicList returns all topics, two on a line.
 func topicList() (text string) {
-	half := (len(topics) + 1) / 2
-	for i := range half {
-		line := topicLine(topics[i])
-		if i+half < len(topics) {
-			line = fmt.Sprintf("%-51s%s", line, topicLine(topics[i+half]))
-		}
-		text += "  " + line + "\n"
+	var lines []string
+	for _, name := range topics {
+		about, _, _ := helpText(name)
+		lines = append(lines, fmt.Sprintf("%-13s%s", name, about))
+	}
+	half := (len(lines) + 1) / 2
+	for i, right := range append(lines[half:], "")[:half] {
+		text += strings.TrimRight(fmt.Sprintf("  %-51s%s", lines[i], right), " ") + "\n"
 	}
 	return text
-}
-
-func topicLine(name string) string {
-	about, _, _ := helpText(name)
-	return fmt.Sprintf("%-13s%s", name, about)
 }

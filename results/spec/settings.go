@@ -126,7 +126,7 @@ var Settings = []Setting{
 		Usage: "share of the holds whose holder dies without a release",
 		at:    func(_ *Plan, l *Load) Value { return share.of(&l.Crash) }},
 	{Name: "rate", Group: "The load", Default: "0", Axis: true, Class: true,
-		Usage: "arrivals a second, whether or not a client is free (open loop)\n" +
+		Usage: "arrivals a second, even if no client is free (open loop)\n" +
 			"(5k; 1k:50k:10s rises in that time; 0 is the closed loop)",
 		at: func(_ *Plan, l *Load) Value { return rate.of(&l.Rate) }},
 	{Name: "arrival", Group: "The load", Default: "constant", Axis: true, Class: true, Speaks: true,

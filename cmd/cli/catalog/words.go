@@ -16,11 +16,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
-// Width is how many columns a page has.
-const Width = 98
-
-// row returns a head and a text beside it, which is wrapped.
-func row(head, text string) string { return strings.Join(format.Wrap(head, text, Width), "\n") + "\n" }
+// Row returns a head and a text beside it, which is wrapped.
+func Row(head, text string) string { return strings.Join(format.Wrap(head, text, 98), "\n") + "\n" }
 
 // table returns pairs of a label and a text, the texts beside the labels.
 func table(pairs []string) (text string) {
@@ -29,7 +26,7 @@ func table(pairs []string) (text string) {
 		width = max(width, utf8.RuneCountInString(pair[0]))
 	}
 	for pair := range slices.Chunk(pairs, 2) {
-		text += row(fmt.Sprintf("  %-*s  ", width, pair[0]), pair[1])
+		text += Row(fmt.Sprintf("  %-*s  ", width, pair[0]), pair[1])
 	}
 	return text
 }
@@ -93,7 +90,7 @@ var groupTitles = []string{
 
 // Metrics returns all metrics by their groups, each with an amount as a threshold writes it and what it is.
 func Metrics() (text string) {
-	add := func(name, amount, about string) { text += row(fmt.Sprintf("  %-19s  %-5s  ", name, amount), about) }
+	add := func(name, amount, about string) { text += Row(fmt.Sprintf("  %-19s  %-5s  ", name, amount), about) }
 	for group, title := range groupTitles {
 		text += title + ":\n"
 		for _, m := range metric.Of(metric.Group(group)) {
