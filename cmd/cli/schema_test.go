@@ -148,6 +148,7 @@ func TestRefusedWorkloads(t *testing.T) {
 		"burst: 1", "max-queue: -1", "probe: -1", "probe: 1e9", "wait: sleep", "seed: -1", "seed: x", "driver: redsync@ring", "driver: redsync@",
 		"driver: '@redlock'", "pipelining: on", "param: retry", "param: a=b+c",
 		"slo: fast", "slo: 20ms", "slo: response.p99>20ms", "slo: [response.p99<20ms, x]",
+		"oracle: on", "about: ''", "classes: {a b: {}}",
 	}
 	schema, texts := resolved(t), []string{
 		"", "# nothing", "3", "[]", "clints: 3", "Clients: 3", "addr: redis://h", "password: x", "output: f", "dry-run: true", "include: x", "workload: x",
@@ -155,12 +156,12 @@ func TestRefusedWorkloads(t *testing.T) {
 		"duration: [1s, 2s]", "trials: [1, 2]",
 		"key-dist: 5",
 		"arrival: sometimes",
-		"renew: maybe", "renew: yes", "oracle: on",
+		"renew: maybe", "renew: yes",
 		"topology: ring", "durability: none", "release: free", "handover: throw",
 		"slo:", "slo: []", "slo: {a: 1}",
-		"name: ''", "name: [x]", "about: ''", "about: [x]",
+		"name: ''", "name: [x]", "about: [x]",
 		"classes: []", "classes:", "classes: 3", "classes: {a: 3}", "classes: {a: {driver: memory}}", "classes: {a: {hold: [1ms, 2ms]}}",
-		"classes: {a b: {}}", "classes: [{name: a}]", "classes: {a: {clints: 3}}", "classes: {a: {classes: {b: {}}}}", "classes: {a: {name: b}}",
+		"classes: [{name: a}]", "classes: {a: {clints: 3}}", "classes: {a: {classes: {b: {}}}}", "classes: {a: {name: b}}",
 		"cells: [{hold: 1ms}]",
 	}
 	for _, text := range slices.Concat(texts, within) {
