@@ -102,7 +102,7 @@ func (g *Group[S]) LogTail() (all string) {
 	return all
 }
 
-// running describes the group to who measures it.
+// running describes the group to what measures it.
 func (g *Group[S]) running() *Running {
 	first := g.Nodes[0].base()
 	r := &Running{

@@ -75,8 +75,7 @@ func setUpMySQL(ctx context.Context, s *Server, o Options) (err error) {
 			"--ssl-key="+s.dir.file(keyFile), "--require-secure-transport=ON")
 	}
 	s.argv = append(s.argv, network...)
-	s.url, s.persistence = u.String(), s.persists(o.Durability == Strict, "fsync each second")
-	s.ready = func(ctx context.Context, _ int) error { return greeted(ctx, socket) }
+	s.url, s.ready = u.String(), func(ctx context.Context, _ int) error { return greeted(ctx, socket) }
 	if err := s.write("init.sql", mysqlInit(o.Password)); err != nil {
 		return err
 	}

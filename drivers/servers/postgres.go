@@ -85,8 +85,7 @@ func setUpPostgres(ctx context.Context, s *Server, o Options) error {
 		}
 		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", s.dir.file(certFile), s.dir.file(keyFile)
 	}
-	s.url, s.persistence = address.String(), s.persists(o.Durability == Strict, "fsync off")
-	s.argv = []string{o.Binary, "-D", data}
+	s.url, s.argv = address.String(), []string{o.Binary, "-D", data}
 	for name, value := range settings {
 		s.argv = append(s.argv, "-c", name+"="+value)
 	}

@@ -58,9 +58,6 @@ func TestStartPostgres(t *testing.T) {
 			if got != tt.want || err != nil {
 				t.Errorf("the server says %q, %v; want %q", got, err, tt.want)
 			}
-			if want := map[bool]string{true: "fsync each commit", false: "fsync off"}[tt.o.Durability == Strict]; p.persistence != want && !inMemory(p.dir.path) {
-				t.Errorf("Persistence is %q; want %q", p.persistence, want)
-			}
 			if tt.o.Password != "" {
 				if got, err := psql(t, p, "wrong", "SELECT 1"); err == nil {
 					t.Errorf("a wrong password was let in: %s", got)

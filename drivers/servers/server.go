@@ -41,7 +41,7 @@ type Server struct {
 	dir         *tempDir // its working directory, where it logs to logFile
 	ports       []*port  // that it has reserved
 	url         string
-	persistence string // what is on disk when a change is answered; "" if the server tells it itself
+	persistence string // what is on disk when a change is answered; "" if its drivers tell that
 
 	// Most servers need none of these.
 	ca      string    // a file; "" without TLS
@@ -153,8 +153,8 @@ func (s *Server) CPU() time.Duration {
 // and returns when it answers. An error quotes the end of the server's log; no process is left then.
 func (s *Server) Restart(ctx context.Context) error { return s.failed("start", s.start(ctx)) }
 
-// persists says what is on disk when the server answers a change: the change itself if it is strict, or else what
-// relaxed says, and nothing if its directory is in memory.
+// persists says what is on disk when the server answers a change: nothing if its directory is in memory, the change
+// itself if it is strict, or else what relaxed says.
 func (s *Server) persists(strict bool, relaxed string) string {
 	switch {
 	case inMemory(s.dir.path):

@@ -97,7 +97,7 @@ type Running struct {
 	URLs        []string             // may contain passwords: never printed
 	Network     string               // "unix" or "tcp"
 	Master      string               // sentinels: their name for the primary
-	Persistence string               // what is on disk when they answer, if they do not tell it themselves
+	Persistence string               // what is on disk when they answer, if their drivers do not tell that
 	CPU         func() time.Duration // the CPU time used; nil if unknown
 	PIDs        func() []int         // the processes, their descendants included; nil: there are none
 	Nodes       []*Server            // the servers behind URLs that can be killed; nil: there are none
@@ -125,7 +125,7 @@ func Start(ctx context.Context, service string, o Options) (*Running, error) {
 	return s.Start(ctx, o)
 }
 
-// running describes what has been started to who measures it.
+// running describes what has been started to what measures it.
 func running(g interface{ running() *Running }, err error) (*Running, error) {
 	if err != nil {
 		return nil, err
