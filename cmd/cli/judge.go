@@ -161,10 +161,10 @@ func (o *options) objective(cells []*results.Cell) *compare.Check {
 		return nil
 	}
 	slo, _ := capacity.ParseSLO(o.workload.SLO) // readWorkload has checked it
-	var limits []string
+	var all []compare.Threshold
 	for _, of := range slo.Objectives {
-		limits = append(limits, strings.Replace(of.String(), "<", ">", 1))
+		limit, _ := compare.ParseThresholds(strings.Replace(of.String(), "<", ">", 1)) // none if no record has the quantile
+		all = append(all, limit...)
 	}
-	list, _ := compare.ParseThresholds(strings.Join(limits, ",")) // none if a quantile is one that no record spells out
-	return compare.CheckCells(cells, list, nil)
+	return compare.CheckCells(cells, all, nil)
 }

@@ -27,7 +27,7 @@ import (
 type observer struct {
 	*program
 	command string
-	trials  int // 0: nobody knows how many
+	of      string // " of 12"; empty: nobody knows how many trials
 	label   func(runner.Job) string
 
 	columns int // of the terminal that the line is on; 0: of a log
@@ -83,12 +83,7 @@ func (w *observer) Begin(j runner.Job) {
 }
 
 // trial says which one it is.
-func (w *observer) trial() string {
-	if w.trials == 0 {
-		return fmt.Sprintf("trial %d", w.job.Number)
-	}
-	return fmt.Sprintf("trial %d of %d", w.job.Number, w.trials)
-}
+func (w *observer) trial() string { return fmt.Sprintf("trial %d%s", w.job.Number, w.of) }
 
 func (w *observer) Watch(v workloads.View, t matrix.Trial) {
 	w.metrics.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
@@ -184,6 +179,7 @@ func (w *observer) doing(text string) {
 		w.shown = report.Live{Command: w.command, Doing: text}
 		w.send("status", format.Line(text))
 	})
+	w.next = time.Time{} // its first figures come at once
 }
 
 // soFar shows on the page what is known by now.

@@ -22,11 +22,11 @@ import (
 
 // shown returns what the progress line of a terminal of so many columns shows of the first of some trials. Time passes in
 // calls of time.Sleep.
-func shown(t *testing.T, columns, trials int, label string, j runner.Job, run func(w *observer)) string {
+func shown(t *testing.T, columns int, of, label string, j runner.Job, run func(w *observer)) string {
 	var out bytes.Buffer
 	synctest.Test(t, func(*testing.T) {
 		p := &program{stderr: &progress.Writer{W: &out}}
-		w := &observer{program: p, columns: columns, trials: trials, label: func(runner.Job) string { return label }}
+		w := &observer{program: p, columns: columns, of: of, label: func(runner.Job) string { return label }}
 		j.Number = 1
 		w.Begin(j)
 		run(w)
@@ -37,7 +37,7 @@ func shown(t *testing.T, columns, trials int, label string, j runner.Job, run fu
 
 func TestPlainProgress(t *testing.T) {
 	trial := runner.Job{Plan: spec.Plan{Duration: 10 * time.Second}, After: 12 * time.Second}
-	got := shown(t, 0, 2, "clients 8", trial, func(w *observer) {
+	got := shown(t, 0, " of 2", "clients 8", trial, func(w *observer) {
 		for i := range 24 {
 			time.Sleep(250 * time.Millisecond)
 			w.Update(workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(i+1) * 250 * time.Millisecond, Total: 10 * time.Second, Acquired: int64(i+1) * 25_000, P99: 12345 * time.Microsecond})
@@ -51,7 +51,7 @@ func TestPlainProgress(t *testing.T) {
 }
 
 func TestTerminalProgress(t *testing.T) {
-	got := shown(t, 72, 0, "", runner.Job{Plan: spec.Plan{Duration: 10 * time.Second}}, func(w *observer) {
+	got := shown(t, 72, "", "", runner.Job{Plan: spec.Plan{Duration: 10 * time.Second}}, func(w *observer) {
 		time.Sleep(250 * time.Millisecond)
 		w.Update(workloads.Snapshot{Phase: workloads.PhaseWarmup, Elapsed: time.Second, Total: 2 * time.Second, Acquired: 250, Violations: 1, Errors: 1_000_000})
 		fmt.Fprintln(w.stderr, "a message")
@@ -68,7 +68,7 @@ func TestTerminalProgress(t *testing.T) {
 
 // TestOpenLoopProgress shows what was due beside what was done.
 func TestOpenLoopProgress(t *testing.T) {
-	got := shown(t, 0, 0, "", runner.Job{Plan: spec.Plan{Duration: time.Minute}}, func(w *observer) {
+	got := shown(t, 0, "", "", runner.Job{Plan: spec.Plan{Duration: time.Minute}}, func(w *observer) {
 		for i := range 2 {
 			s := workloads.Snapshot{Phase: workloads.PhaseMeasure, Elapsed: time.Duration(5*i) * time.Second, Total: time.Minute, Open: true, P99: 850 * time.Microsecond}
 			if i > 0 {

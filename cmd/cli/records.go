@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -73,12 +72,14 @@ func checkOutput(opt *option) error {
 	case path == "-":
 		return usageErrorf("%s: records go into a file, and the table to standard output", opt.written())
 	}
-	err := results.CheckAppendable(path)
-	f, wrong := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if errors.Is(wrong, os.ErrNotExist) {
-		return files.Check(name, path)
+	if err := results.CheckAppendable(path); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if err = cmp.Or(err, wrong); err != nil {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return files.Check(name, path)
+	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.Close()

@@ -48,26 +48,23 @@ func (p *program) report(o *options, files []string) error {
 	}
 	var c results.Collector
 	var again func() error // ends as another command has
-	var answer []byte      // of plan -o
 	failed := p.collect(&c, files, func(in io.Reader) (read results.Report, err error) {
 		head := bufio.NewReaderSize(in, 4<<10)
 		if len(files) == 1 {
 			again, err = p.redraw(o, files[0], head)
 		}
-		if again == nil && err == nil {
-			read, err = c.Read(head)
-			answer = read.Answer
+		if again != nil || err != nil {
+			return read, err
+		}
+		read, err = c.Read(head)
+		// A file of plan -output is its answer, in the formats of one. Other formats are of its trials.
+		if _, unlike := answers.printer(p, o, files...); unlike == nil && len(files) == 1 && len(limits) == 0 {
+			again, _ = drawn(p, o, files[0], answers, capacity.ReadAnswer, bytes.NewReader(read.Answer))
 		}
 		return read, err
 	})
 	if again != nil {
-		return again()
-	}
-	// A file of plan -output is its answer, in the formats of one. Other formats are of its trials.
-	if a, err := capacity.ReadAnswer(bytes.NewReader(answer)); err == nil && len(files) == 1 && len(limits) == 0 {
-		if out, err := answers.printer(p, o, files...); err == nil {
-			return cmp.Or(failed, out.end(a))
-		}
+		return cmp.Or(failed, again())
 	}
 	cells := c.Cells()
 	if len(cells) == 0 {

@@ -43,7 +43,7 @@ func (p *program) run(ctx context.Context, o *options) error {
 		return err
 	}
 	label := func(j runner.Job) string { return e.Label(j.Cell) }
-	w := &observer{program: p, command: "lockbench run", trials: len(e.Order), label: label}
+	w := &observer{program: p, command: "lockbench run", of: fmt.Sprintf(" of %d", len(e.Order)), label: label}
 	return p.conduct(ctx, o, e.Experiment, config, w, e.print, func(ctx context.Context, r *runner.Runner) error {
 		e.announce(p)
 		end.announce()
