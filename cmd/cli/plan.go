@@ -150,18 +150,21 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	})
 }
 
-// measuring runs a trial. If it does not work, the record says why.
-type measuring func(context.Context, capacity.Trial) *results.Record
-
 // runTrials runs what is to run. Whatever ends it early, the trials so far make the answer.
-func (s *search) runTrials(ctx context.Context, measure measuring) {
+func (s *search) runTrials(ctx context.Context, measure func(context.Context, capacity.Trial) *results.Record) {
 	for t, more := s.known.Next(); more && s.partial == ""; t, more = s.known.Next() {
 		s.watch.soFar(func() *report.Document {
 			a := s.answer()
 			a.Partial, a.Advice = "the search goes on", "" // which is what to do next time
 			return report.Plan(a)
 		})
-		if err := s.runTrial(ctx, t, measure); ctx.Err() != nil {
+		err := s.runner.Lost()
+		if err == nil {
+			if rec := measure(ctx, t); ctx.Err() == nil { // what a signal has cut short tells nothing
+				err = s.add(t, rec)
+			}
+		}
+		if ctx.Err() != nil {
 			s.partial = fmt.Sprint(context.Cause(ctx))
 		} else if err != nil {
 			s.partial = err.Error()
@@ -170,16 +173,8 @@ func (s *search) runTrials(ctx context.Context, measure measuring) {
 	}
 }
 
-// runTrial runs a trial, and keeps its record unless a signal has cut it short. The error is why the search cannot go
-// on.
-func (s *search) runTrial(ctx context.Context, t capacity.Trial, measure measuring) error {
-	if err := s.runner.Lost(); err != nil {
-		return err
-	}
-	rec := measure(ctx, t)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+// add takes in the record of a trial, and says what it has found. The error is that its server is not the one before.
+func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	was, is := s.known.Candidate(t.Candidate).Server.Version, rec.Server.Version
 	if was != is && was != "" && is != "" { // both have answered
 		return fmt.Errorf("%s: its server is %s now, and was %s", s.Candidates[t.Candidate].Name, is, was)
@@ -203,7 +198,7 @@ func (s *search) runTrial(ctx context.Context, t capacity.Trial, measure measuri
 	return nil
 }
 
-// measure runs a trial on its server.
+// measure runs a trial. If it does not work, the record says why.
 func (s *search) measure(ctx context.Context, t capacity.Trial) *results.Record {
 	j := runner.Job{
 		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,

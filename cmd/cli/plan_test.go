@@ -41,7 +41,7 @@ func inquire(t *testing.T, line string) *question {
 
 // fakeSearch returns a plan, and what makes its trials, which take no time; they are those of a line of clients at one key that holds it for a
 // millisecond, the first candidate's a tenth of a millisecond longer.
-func fakeSearch(t *testing.T, line string) (*search, measuring) {
+func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capacity.Trial) *results.Record) {
 	q := inquire(t, line)
 	p := &program{stderr: &progress.Writer{W: io.Discard}, env: environment()}
 	config, err := p.config(q.options, q.Experiment)

@@ -229,12 +229,11 @@ func (q *question) designs(p spec.Plan) (names []string) {
 	better := func(a, b drivers.Design) bool { return includes(claims(a), claims(b)) && includes(b.Loses, a.Loses) }
 	var worse []string
 	for _, d := range safe {
-		beats := func(other drivers.Design) bool { return better(other, d) && !better(d, other) }
-		if slices.ContainsFunc(safe, beats) {
-			worse = append(worse, d.Name)
-		} else {
-			names = append(names, d.Name)
+		list := &names
+		if slices.ContainsFunc(safe, func(o drivers.Design) bool { return better(o, d) && !better(d, o) }) {
+			list = &worse
 		}
+		*list = append(*list, d.Name)
 	}
 	where := strings.TrimSuffix(p.Driver+"@"+p.Topology, "@")
 	if worse != nil {
