@@ -107,11 +107,7 @@ func (p *program) prove(ctx context.Context, o *options) error {
 	}
 	defer w.close()
 	p.draining.Store(true)
-	say := p.say
-	if o.on("quiet") {
-		say = func(string, ...any) {}
-	}
-	found := r.run(ctx, w, say)
+	found := r.run(ctx, w)
 	if base != nil {
 		found.Against(baseline.text, base)
 	}
@@ -228,7 +224,7 @@ func (r *proof) print(w io.Writer) (err error) {
 }
 
 // run runs the hazards, and draws what is known after each.
-func (r *proof) run(ctx context.Context, w *observer, say func(string, ...any)) *safety.Report {
+func (r *proof) run(ctx context.Context, w *observer) *safety.Report {
 	began := time.Now()
 	found := &safety.Report{Schema: safety.Version, Env: host.With(host.Env(), drivers.Found()...), Asked: r.asked}
 	var started breakable.Servers
@@ -241,40 +237,36 @@ func (r *proof) run(ctx context.Context, w *observer, say func(string, ...any)) 
 			found.Partial = fmt.Sprint(context.Cause(ctx))
 			break
 		}
-		for j := range cells {
-			cells[j].Command = r.command(&cells[j])
+		if !w.quiet {
+			w.say("%d of %d, %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
 		}
-		say("%d of %d, %s: %s", i+1, len(r.hazards), h.Name, report.ProofTally(cells))
 		w.soFar(func() *report.Document {
 			known := *found
 			known.Partial, known.Spent = "it goes on", time.Since(began)
 			return report.Proof(&known)
 		})
 	}
+	for i := range found.Cells {
+		found.Cells[i].Command = r.command(&found.Cells[i])
+	}
 	found.Spent = time.Since(began)
 	return found
 }
 
 // command returns the command that makes a cell again, with the program that is running: of one that fails, the
-// attempt of its story.
+// attempt of its story, with the lease that it had.
 func (r *proof) command(c *safety.Cell) string {
-	o := r.options
+	text := fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s",
+		filepath.Base(os.Args[0]), c.Hazard, quote(c.Driver), c.Lock)
 	if c.Verdict == safety.Fails {
-		o.Seed, o.Attempts, o.Each = c.Seed, 1, 0
-		if c.Left > 0 { // its lease may be a longer one, of an attempt that was made again
-			o.TTL = c.TTL
-		}
+		return text + fmt.Sprintf(" -seed %d -attempts 1 -ttl %v", c.Seed, c.TTL)
 	}
-	text := fmt.Sprintf("%s prove -hazard %s -driver %s -lock %s -seed %d",
-		filepath.Base(os.Args[0]), c.Hazard, quote(c.Driver), c.Lock, o.Seed)
-	if o.Attempts > 0 {
-		text += fmt.Sprint(" -attempts ", o.Attempts)
+	text += fmt.Sprintf(" -seed %d -each %v", r.options.Seed, r.options.Each)
+	if n := r.options.Attempts; n > 0 {
+		text += fmt.Sprintf(" -attempts %d", n)
 	}
-	if o.Each > 0 {
-		text += fmt.Sprint(" -each ", o.Each)
-	}
-	if o.TTL > 0 {
-		text += fmt.Sprint(" -ttl ", o.TTL)
+	if ttl := r.options.TTL; ttl > 0 {
+		text += fmt.Sprintf(" -ttl %v", ttl)
 	}
 	return text
 }

@@ -14,21 +14,15 @@ import (
 // TestProofCommands has a command that makes a cell again with all that decides how many attempts it gets.
 func TestProofCommands(t *testing.T) {
 	program := filepath.Base(os.Args[0])
-	for _, tc := range []struct {
-		each    time.Duration
-		verdict safety.Verdict
-		left    int // attempts that were made again
-		want    string
-	}{
-		{hazards.DefaultEach, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 7s"},
-		{time.Minute, safety.Survives, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 5 -attempts 30 -each 1m0s"},
-		{time.Minute, safety.Fails, 0, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1"},
-		{time.Minute, safety.Fails, 1, program + " prove -hazard pause -driver rueidis -lock set-nx -seed 7 -attempts 1 -ttl 1s"},
+	again := program + " prove -hazard pause -driver rueidis -lock set-nx"
+	for verdict, want := range map[safety.Verdict]string{
+		safety.Survives: again + " -seed 5 -each 1m0s -attempts 30 -ttl 3s",
+		safety.Fails:    again + " -seed 7 -attempts 1 -ttl 1s",
 	} {
-		r := proof{options: hazards.Options{Attempts: 30, Seed: 5, Each: tc.each}}
-		c := safety.Cell{Hazard: "pause", Driver: "rueidis", Lock: "set-nx", Verdict: tc.verdict, Seed: 7, TTL: time.Second, Left: tc.left}
-		if got := r.command(&c); got != tc.want {
-			t.Errorf("%v, %s: %s\nwant %s", tc.each, tc.verdict, got, tc.want)
+		r := proof{options: hazards.Options{Attempts: 30, Seed: 5, Each: time.Minute, TTL: 3 * time.Second}}
+		c := safety.Cell{Hazard: "pause", Driver: "rueidis", Lock: "set-nx", Verdict: verdict, Seed: 7, TTL: time.Second}
+		if got := r.command(&c); got != want {
+			t.Errorf("%s: %s\nwant %s", verdict, got, want)
 		}
 	}
 }
