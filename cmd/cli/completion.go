@@ -20,8 +20,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/presets"
 )
 
-// bashCompletion needs no package beside bash. Cobra's needs bash-completion, does not know that bash divides words at @,
-// and evaluates what is typed.
+// bashCompletion needs no package beside bash. Cobra's needs bash-completion, does not know that bash divides words at
+// @, and evaluates what is typed.
 //
 //go:embed completion.bash
 var bashCompletion string
@@ -53,8 +53,8 @@ func completes(args []string) bool {
 	return len(args) > 1 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// complete prints how the last word of a command line could go on. Cobra knows flags with two dashes only: it is asked for
-// those, and they are printed with as many dashes as were typed.
+// complete prints how the last word of a command line could go on. Cobra knows flags with two dashes only: it is asked
+// for those, and they are printed with as many dashes as were typed.
 func (p *program) complete(ctx context.Context, root *cobra.Command, args []string) error {
 	words, last, typed := args[1:len(args)-1], args[len(args)-1], "\n--"
 	if strings.HasPrefix(last, "-") && !strings.HasPrefix(last, "--") {

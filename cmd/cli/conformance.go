@@ -76,7 +76,8 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	passed, failed := 0, 0
 	for _, cfg.Lock = range locks {
 		fmt.Fprintf(p.stdout, "%s %s\n", name, cfg.Lock)
-		left := drivertest.Each(ctx, drivertest.Setup{Driver: d, Config: cfg}, func(name string, failures []drivertest.Failure) {
+		setup := drivertest.Setup{Driver: d, Config: cfg}
+		left := drivertest.Each(ctx, setup, func(name string, failures []drivertest.Failure) {
 			if len(failures) == 0 {
 				passed++
 				fmt.Fprintf(p.stdout, "  ok    %s\n", name)
@@ -95,7 +96,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	if failed > 0 {
 		return fmt.Errorf("conformance: %d of %d cases fail", failed, passed+failed)
 	}
-	fmt.Fprintf(p.stdout, "all %d cases pass: it does what it claims. Whether that is safe enough: lockbench prove -driver %s\n",
+	fmt.Fprintf(p.stdout, "all %d cases pass: it does what it claims. Whether that is safe: lockbench prove -driver %s\n",
 		passed, quote(name))
 	return nil
 }

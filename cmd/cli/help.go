@@ -1,4 +1,4 @@
-// lockbench help: a front page, all flags, a page for each command and each topic, and the passages that explain a word.
+// lockbench help: a front page, all flags, a page for each command and each topic, and passages that explain a word.
 
 package cli
 
@@ -34,8 +34,12 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 			text = page(name)
 		}
 		if text == "" {
+			known := slices.Clone(names)
+			for _, p := range passages() {
+				known = append(known, term.FindAllString(strings.Fields(p.text)[0]+" "+p.words, -1)...)
+			}
 			return usageErrorf("help: nothing is called %q%s; there are %s", word,
-				suggest.DidYouMean("", word, append(names, helpWords()...)), strings.Join(names, ", "))
+				suggest.DidYouMean("", word, known), strings.Join(names, ", "))
 		}
 		_, err := io.WriteString(p.stdout, text)
 		return err
@@ -73,8 +77,8 @@ func commandNames(root *cobra.Command) (names []string) {
 
 const maxPassages, maxTopics = 4, 6 // that explain prints
 
-// explain returns the passages that begin with a word, or else those that have it, of the topics that it leads to or else
-// of all; and names the topics that have it. It is empty if the help has no such word.
+// explain returns the passages that begin with a word, or else those that have it, of the topics that it leads to or
+// else of all; and names the topics that have it. It is empty if the help has no such word.
 func explain(word string) (text string) {
 	if word = strings.TrimSuffix(strings.TrimSpace(word), "s"); word == "" {
 		return ""
@@ -96,26 +100,21 @@ func explain(word string) (text string) {
 				}
 				text += p.text + "\n"
 			}
-			more := slices.DeleteFunc(slices.Clone(topics), func(topic string) bool { return !has.MatchString(helpFile(topic)) })
-			if text != "" && len(more) > 0 {
-				text += "More: lockbench help " + strings.Join(more[:min(len(more), maxTopics)], ", ") + "\n"
-			}
 			if text != "" {
-				return text
+				return text + more(has)
 			}
 		}
 	}
 	return ""
 }
 
-// helpWords are words that the help explains, to guess a misspelt one.
-func helpWords() (words []string) {
-	for _, p := range passages() {
-		term, _, _ := strings.Cut(strings.TrimSpace(p.text), "  ")
-		words = append(words, term)
-		words = append(words, strings.FieldsFunc(p.words, func(r rune) bool { return strings.ContainsRune(" ,:", r) })...)
+// more names the topics that have a word.
+func more(word *regexp.Regexp) string {
+	has := slices.DeleteFunc(slices.Clone(topics), func(topic string) bool { return !word.MatchString(helpFile(topic)) })
+	if len(has) == 0 {
+		return ""
 	}
-	return words
+	return "More: lockbench help " + strings.Join(has[:min(len(has), maxTopics)], ", ") + "\n"
 }
 
 // passage is a paragraph of a page, or an entry of a list in it.
@@ -128,6 +127,8 @@ type passage struct {
 var (
 	// parts are entries of lists, the first with the heading, and paragraphs with what is indented below them.
 	parts = regexp.MustCompile(`(?m)^((\S.*:\n)? {1,2}\S.*\n( {3}.*\n)*|(\S.*\n)+( .*\n)*)`)
+
+	term = regexp.MustCompile(`[^ ,:]+`)
 
 	example = regexp.MustCompile(`^ +(\S+=\S+ )*(lockbench|kubectl|srun|mpirun|go run|benchstat) `)
 )

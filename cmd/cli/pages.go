@@ -13,8 +13,8 @@ import (
 	"github.com/lockbench/lockbench/results/format"
 )
 
-// helpFiles has a template for each page. The first line of a topic says in a few words what it is about; a second one that
-// begins with "words:" is not printed, and has words that lead to the topic though its text has others for them.
+// helpFiles has a template for each page. The first line of a topic says in a few words what it is about; a second one
+// that begins with "words:" is not printed, and has words that lead to the topic though its text has others for them.
 //
 //go:embed help
 var helpFiles embed.FS
@@ -28,8 +28,8 @@ const (
 // topics are the topics of the help in the order in which they are listed.
 var topics = []string{
 	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "processes", "workloads", "trials",
-	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own", "adapters",
-	"protocol", "environment", "glossary",
+	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own",
+	"adapters", "protocol", "environment", "glossary",
 }
 
 // page returns a page of the help.
@@ -82,14 +82,12 @@ const exitCodes = `Exit codes: 0 success · 1 error, a lost file · 2 mistake in
 `
 
 // flagHelp returns flags under the headings of their groups.
-func flagHelp(defs []flagDef) string {
-	text, group := "", ""
-	for _, f := range defs {
-		if f.group != group {
-			group = f.group
-			text += "\n" + group + ":\n"
+func flagHelp(defs []flagDef) (text string) {
+	for i, f := range defs {
+		if i == 0 || f.group != defs[i-1].group {
+			text += "\n" + f.group + ":\n"
 		}
-		text += f.help(false)
+		text += f.help()
 	}
 	return text
 }
@@ -99,7 +97,7 @@ func topicFlags(groups ...string) string {
 	text := "Flags (lockbench help all says how to write them; * takes a list):\n"
 	for _, f := range runFlags {
 		if slices.Contains(groups, f.group) {
-			text += f.help(false)
+			text += f.help()
 		}
 	}
 	return text
@@ -109,23 +107,21 @@ func topicFlags(groups ...string) string {
 func briefFlags(names ...string) (text string) {
 	for _, name := range names {
 		f, _ := findFlag(name)
-		text += f.help(true)
+		first, _, _ := strings.Cut(f.usage, "\n")
+		f.usage = strings.TrimRight(first, " ,;:")
+		text += f.help()
 	}
 	return text
 }
 
-// help returns all that there is to say of a flag, or its first line. A star marks a flag that takes a list.
-func (f flagDef) help(brief bool) string {
+// help returns all that there is to say of a flag. A star marks one that takes a list.
+func (f flagDef) help() string {
 	left, text := "  -", f.usage
 	if f.axis {
 		left = " *-"
 	}
 	if f.short != "" {
 		left += f.short + ", -"
-	}
-	if brief {
-		text, _, _ = strings.Cut(text, "\n")
-		text = strings.TrimRight(text, " ,;:")
 	}
 	if f.def != "" && !f.isSwitch() && !strings.Contains(text, "(default") {
 		text += " (default " + f.def + ")"

@@ -40,11 +40,14 @@ func (p *program) schemaCommand() *cobra.Command {
 func workloadSchema() ([]byte, error) {
 	top, class := object(), object()
 	top.Schema, top.Title = "https://json-schema.org/draft/2020-12/schema", "lockbench workload"
-	top.Properties["name"] = &jsonschema.Schema{Type: "string", Pattern: file.NamePattern, Description: "what records call it"}
+	top.Properties["name"] = &jsonschema.Schema{
+		Type: "string", Pattern: file.NamePattern, Description: "what records call it",
+	}
 	top.Properties["about"] = &jsonschema.Schema{Type: "string", Description: "one line on what it imitates"}
 	top.Properties["slo"] = valueSchema(sloFlag, true)
 	top.Properties["classes"] = &jsonschema.Schema{
-		Type: "object", Description: "kinds of clients; what a class leaves out it has from the top", AdditionalProperties: class,
+		Type: "object", AdditionalProperties: class,
+		Description: "kinds of clients; what a class leaves out it has from the top",
 	}
 	for _, field := range workloadFields {
 		f, _ := findFlag(field.Name)
@@ -69,8 +72,8 @@ var typeOf = map[string]string{
 	"HZ": "number", "RATE": "number", "SHARE": "number", "TIME": "number", "TIMES": "number",
 }
 
-// valueSchema returns the schema of a value of a flag, or of a list of them as well: of what types it is, and its choices.
-// The program itself tells what is wrong within a text.
+// valueSchema returns the schema of a value of a flag, or of a list of them as well: its types and its choices. The
+// program itself tells what is wrong within a text.
 func valueSchema(f flagDef, list bool) *jsonschema.Schema {
 	s := &jsonschema.Schema{Types: []string{"string"}}
 	if kind, ok := typeOf[f.value]; ok {

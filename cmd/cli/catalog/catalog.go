@@ -70,7 +70,8 @@ func New(ctx context.Context, names []string) Listing {
 }
 
 func ofAdapter(a *exec.Adapter) Driver {
-	d := Driver{Driver: a.Name, Service: a.Service, Language: a.Language, Library: a.Library, Available: true, Text: "can run"}
+	d := Driver{Driver: a.Name, Service: a.Service, Language: a.Language, Library: a.Library}
+	d.Available, d.Text = true, "can run"
 	if missing, ok := errors.AsType[*exec.Missing](a.Missing()); ok {
 		d.Available, d.Text, d.Install = false, "needs "+missing.What, missing.Install
 	}

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +16,41 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
+
+// Claim is something that a design may claim. Its name is that of a field of drivers.Traits.
+type Claim struct{ Name, Means string }
+
+// Claimed are all claims.
+var Claimed = []Claim{
+	{"exclusive", "one client at a time, as long as each hold ends within its lease or session"},
+	{"owned", "only the holder can release it: a late release changes nothing"},
+	{"expires", "a hold ends by itself -ttl after its grant or renewal"},
+	{"session", "a hold ends with its holder's session: -ttl after the service last heard of it, or, in a database, " +
+		"when its connection breaks"},
+	{"fenced", "each grant has a token that grows, which a resource can check"},
+	{"fair", "waiters are served in the order of their arrival"},
+	{"reentrant", "the holder may acquire it again (-reentry)"},
+	{"renews", "a lease can be renewed (-renew)"},
+	{"wakes", "a release can wake waiters (-wait pubsub, queue)"},
+	{"blocks", "a client can sleep on the server (-wait block)"},
+	{"waits", "it has a way of waiting of its own (-wait native)"},
+}
+
+// Has reports whether a design with these traits makes the claim.
+func (c Claim) Has(t drivers.Traits) bool {
+	return reflect.ValueOf(t).FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, c.Name) }).Bool()
+}
+
+// Claims lists what a design claims.
+func Claims(t drivers.Traits) string {
+	var names []string
+	for _, c := range Claimed {
+		if c.Has(t) {
+			names = append(names, c.Name)
+		}
+	}
+	return cmp.Or(strings.Join(names, ", "), "nothing")
+}
 
 // Row returns a head and a text beside it, which is wrapped.
 func Row(head, text string) string { return strings.Join(format.Wrap(head, text, 98), "\n") + "\n" }
@@ -42,18 +78,17 @@ func pairs[T any](list []T, pair func(T) (label, text string)) (all []string) {
 // Designs returns all lock designs, the drivers that have them, and what they imitate.
 func Designs() string {
 	var all []drivers.Design
-	of := map[string]string{} // the drivers with a design, by what it imitates
+	of := map[string][]string{} // the drivers with a design, by what it imitates
 	for _, name := range drivers.Names() {
 		d, _ := drivers.Lookup(name)
 		for _, design := range d.Designs() {
-			if of[design.Models] == "" {
+			if of[design.Models] = append(of[design.Models], name); len(of[design.Models]) == 1 {
 				all = append(all, design)
 			}
-			of[design.Models] += "," + name
 		}
 	}
 	return table(pairs(all, func(d drivers.Design) (string, string) {
-		return d.Name, "-driver " + of[d.Models][1:] + ": " + d.Models
+		return d.Name, "-driver " + strings.Join(of[d.Models], ",") + ": " + d.Models
 	}))
 }
 

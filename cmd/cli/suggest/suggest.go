@@ -14,8 +14,8 @@ func DidYouMean(prefix, s string, names []string) string {
 	return ""
 }
 
-// nearest returns the name that s was probably meant to be, or "". The further a name is from s, the longer it has to be
-// for the likeness to mean anything.
+// nearest returns the name that s was probably meant to be, or "". The further a name is from s, the longer it has to
+// be for the likeness to mean anything.
 func nearest(s string, names []string) string {
 	if len(s) > 64 || len(names) == 0 {
 		return "" // no name is that long
