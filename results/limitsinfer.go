@@ -36,6 +36,8 @@ func (f Figures) limit(r *Record, window time.Duration) Limit {
 	case window <= 0 || f.Rate <= 0 || f.Latency[Release].Count+f.Latency[Hold].Count == 0:
 		if l.Failing+l.Stuck > 0 || l.Lost > backlogWorth {
 			l.By = ByErrors
+		} else if f.Bound.DeadWaits.Seconds() > mostly*i.all {
+			l.By = ByLease
 		}
 		return l
 	}
@@ -217,11 +219,14 @@ func (i *inference) clientTime() {
 
 // keyTime splits the time of a key.
 func (i *inference) keyTime() {
+	l := i.l
+	if i.waited > 0 {
+		l.Blocked = l.Waiting * min(1, i.Bound.DeadWaits.Seconds()/i.waited)
+	}
 	share, known := i.keyShare()
 	if !known {
 		return
 	}
-	l := i.l
 	l.Known = true
 	rate := i.Rate * share // of the key's locks
 	release := i.mean(Release)
@@ -274,7 +279,8 @@ func (r *Record) passes() bool {
 
 // deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how much of the time that
 // clients waited they did so for such keys. share is that of all locks that the key has. What a recovery takes beyond a lease is
-// not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free.
+// not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free. Records from before it was measured
+// have the deaths that others recovered from, each for a lease at the most.
 func (i *inference) deadTime(share float64) (blocked float64) {
 	var lease time.Duration
 	for _, g := range i.r.Plan.Groups() {
@@ -285,10 +291,11 @@ func (i *inference) deadTime(share float64) (blocked float64) {
 		each = min(each, lease.Seconds())
 	}
 	l, n := i.l, i.Counts
-	l.Dead = min(1-l.Held-l.Moving, deaths*each*share/i.window)
+	dead := cmp.Or(i.Bound.Dead.Seconds(), deaths*each)
+	l.Dead = min(1-l.Held-l.Moving, dead*share/i.window)
 	wanted := float64(n.Acquired + n.Contended + n.TimedOut + n.Unfinished)
 	came := min(wanted*l.Dead*each/2, deaths*float64(i.r.Plan.Clients)*each)
-	return min(i.waited, max(came, i.waited*l.Dead))
+	return min(i.waited, max(came, i.waited*l.Dead, i.Bound.DeadWaits.Seconds()))
 }
 
 // Hottest reports whether the bound by keys is that of the most wanted one: clients prefer some keys to others, and so few

@@ -391,6 +391,14 @@ type Bound struct {
 	// records from before it was measured.
 	Failing time.Duration `json:"failing_ns,omitempty" trials:"sum"`
 
+	// Dead is how much of the window keys were locked by holders that had died, summed over the keys; DeadWaits is how much of
+	// it clients waited for such keys, summed over the clients. DeadKeys of them were still locked when it closed, and
+	// the first of these had been from DeadFrom on. All are 0 in records from before they were measured, and of several processes.
+	Dead      time.Duration `json:"dead_ns,omitempty" trials:"sum"`
+	DeadWaits time.Duration `json:"dead_waits_ns,omitempty" trials:"sum"`
+	DeadKeys  int64         `json:"dead_keys,omitempty" trials:"sum"`
+	DeadFrom  time.Duration `json:"dead_from_ns,omitempty" trials:"first"`
+
 	// By is what makes the bound: "keys", "clients", "connections" (fewer of them than clients, each taken for a whole
 	// round trip), or "rate" (an open loop that asks for no more). Empty if there is no bound.
 	By string `json:"by,omitempty" trials:"first"`

@@ -79,7 +79,7 @@ func sample() *Record {
 			Events: []Violation{{At: time.Second, Key: 1, Holder: 2, Intruder: 3, Overlap: time.Millisecond}},
 		},
 		Cost:  Cost{Tries: 1.3, LocalRefusals: 0.4, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
-		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, Failing: 5 * time.Second, InSystem: 3, LittleOpen: 0.98, Waited: time.Second, Blocked: time.Millisecond, LoadRTT: 23 * time.Microsecond},
+		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, Failing: 5 * time.Second, Dead: time.Second, DeadWaits: time.Minute, DeadKeys: 1, DeadFrom: time.Millisecond, InSystem: 3, LittleOpen: 0.98, Waited: time.Second, Blocked: time.Millisecond, LoadRTT: 23 * time.Microsecond},
 		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond, PerWrite: 12.5, Outside: 0.5,
 			Quota: 0.5, Throttled: time.Second, CoreWait: time.Second, Pauses: []Pause{{At: time.Second, Length: time.Second}}, Paused: time.Second,
 			Saturated: true, Why: "the machine was busy", Delayed: true},
@@ -109,6 +109,7 @@ func firstSample() *Record {
 	n.LostRenewal, n.Renewals, n.RenewError, n.Reentries, n.ReentryRefused, n.ReentryError = 0, 0, 0, 0, 0, 0
 	n.SplitVotes, n.NodeErrors = 0, nil
 	n.StuckKeys, n.EarlyErrors, r.Bound.Blocked, r.Bound.Failing = 0, nil, 0, 0
+	r.Bound.Dead, r.Bound.DeadWaits, r.Bound.DeadKeys, r.Bound.DeadFrom = 0, 0, 0, 0
 	n.LocalRefusals, r.Cost.LocalRefusals = 0, 0
 	p.Shared, r.Thread = false, Thread{}
 	p.Durability, r.Server.Durability, r.Server.Connections = "", "", 0

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -37,9 +38,41 @@ func (e *engine) fillLimit(r *results.Record, t rest) {
 	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
 	b.Pool = e.run.Pool
 	b.Waited, b.Blocked, b.Failing = t.Waited, t.Blocked, t.Failing
+	e.fillDead(b)
 	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS
+	}
+}
+
+// fillDead says how long keys were locked by holders that had died. With other processes or runs nobody knows here whom a key was
+// granted after a death.
+func (e *engine) fillDead(b *results.Bound) {
+	p := &e.run.Plan
+	mortal := slices.ContainsFunc(p.Groups(), func(c spec.Class) bool { return c.Crash > 0 })
+	if e.oracle == nil || !mortal || p.Shared || p.Processes > 1 {
+		return
+	}
+	lease := time.Duration(math.MaxInt64)
+	if e.traits.Expires || e.traits.Session {
+		lease = 0
+		for _, g := range p.Groups() {
+			lease = max(lease, g.TTL)
+		}
+	}
+	b.Dead, b.DeadWaits = time.Duration(e.dead.locked.Load()), time.Duration(e.dead.waited.Load())
+	for key := range e.keys {
+		died := e.oracle.Died(key)
+		if died == 0 || died >= e.until() {
+			continue
+		}
+		end := e.until()
+		if lease < end-died {
+			end = died + lease
+		} else if b.DeadKeys++; b.DeadKeys == 1 || died-e.from < b.DeadFrom {
+			b.DeadFrom = max(0, died-e.from)
+		}
+		b.Dead += e.inside(died, end)
 	}
 }
 

@@ -187,6 +187,11 @@ func (c *client) contended(a *wait.Attempt) {
 	} else {
 		c.handed = a.Waits > 0
 	}
+	if !a.Held && c.e.oracle != nil && !c.e.run.Plan.Shared {
+		if died := c.e.oracle.Died(int(c.key)); died > 0 {
+			c.waitedForDead(died)
+		}
+	}
 	if a.Leave != nil {
 		c.e.errors.add("leave", a.Leave, c.recorded)
 	}
@@ -255,6 +260,9 @@ func (c *client) enter() {
 		if e.run.Plan.Shared { // another run's clients may have had it in between
 			c.grant.Handoff, c.grant.CrashedAt, c.grant.Run, c.grant.Moved = 0, 0, 0, false
 		}
+		if died := c.grant.CrashedAt; died > 0 {
+			c.e.dead.locked.Add(int64(c.waitedForDead(died)))
+		}
 	}
 	if c.recorded {
 		c.counters.grant(&c.grant, c.granted-c.wants)
@@ -269,6 +277,17 @@ func (c *client) enter() {
 	if c.grant.Counted { // it has met others: that the holds of both overlap is to follow from their times
 		c.sent = e.clock.Now()
 	}
+}
+
+// waitedForDead counts how long an acquisition that is over waited for its key, whose holder died then. It returns how much of the
+// window the key was locked by it: until its lease ended at the most, since later the key was free.
+func (c *client) waitedForDead(died time.Duration) (locked time.Duration) {
+	end := c.granted
+	if c.e.traits.Expires || c.e.traits.Session {
+		end = min(end, died+c.lease.TTL)
+	}
+	c.e.dead.waited.Add(int64(c.e.inside(max(died, c.start), end)))
+	return c.e.inside(died, end)
 }
 
 // leave ends a hold at the time c.sent.

@@ -125,8 +125,10 @@ func (e *engine) nothingText(r *results.Record, t rest) string {
 		return text + ": other runs had the locks, or what they have left"
 	case e.all.Granted == 0:
 		return text
+	case r.Bound.DeadKeys > 0:
+		return fmt.Sprintf("%s: the holders of %d of %s had died", text, r.Bound.DeadKeys, format.Plural(int64(r.Plan.Keys), "key"))
 	}
-	return text + ": the locks of the warm-up were held to its end, or their holders had died; lengthen -duration, or shorten -hold or -ttl"
+	return text + ": the locks of the warm-up were held to its end; lengthen -duration, or shorten -hold"
 }
 
 // failingShare returns the share of the clients' time that failed requests took, with what came of them.

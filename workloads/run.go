@@ -239,6 +239,7 @@ type engine struct {
 	budget     *budget // of -n; nil without
 	errors     errorLog
 	stuck      stuck
+	dead       struct{ locked, waited atomic.Int64 } // nanoseconds; see results.Bound
 	ended      endings
 	panicked   atomic.Pointer[error] // the first panic of a client
 	splitVotes atomic.Int64          // tries of the measured window

@@ -166,8 +166,16 @@ func limited(c *results.Cell) string {
 	case results.ByConnections:
 		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
 	}
+	name := string(l.By)
+	if b := c.Bound; l.By == results.ByLease {
+		name = "dead holders"
+		if b.DeadKeys > 0 {
+			locked := fmt.Sprintf("%d of %s locked", b.DeadKeys, format.Plural(int64(c.Plan().Keys*len(c.Trials)), "key"))
+			of = append([]string{locked, lasting("from", b.DeadFrom)}, of...)
+		}
+	}
 	hottest := map[bool]string{true: "hottest "}[l.Hottest]
-	return strings.TrimSuffix(hottest+string(l.By)+": "+format.Join(of...), ": ")
+	return strings.TrimSuffix(hottest+name+": "+format.Join(of...), ": ")
 }
 
 // remediesOf are what to change about a limit.
@@ -191,7 +199,7 @@ func next(c *results.Cell) string {
 	switch {
 	case c.Violated() && p.TTL > 0 && p.Hold >= p.TTL && !p.Renew:
 		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
-	case c.Violated():
+	case c.Violated(), l.By == results.ByLease && !c.First().Traits.Expires && !c.First().Traits.Session:
 		return remediesOf[results.ByLock]
 	case polls && redis && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):
 		return "-wait queue" // releases wake those in line

@@ -23,6 +23,15 @@ func (o *Oracle) Refused(key, me int) (holder int, watched, first bool) {
 // Held reports whether a client holds the key.
 func (o *Oracle) Held(key int) bool { return count(o.cells[key].word.Load()) > 0 }
 
+// Died returns when the last holder of a key that nobody holds crashed; 0 if it did not.
+func (o *Oracle) Died(key int) time.Duration {
+	c := &o.cells[key]
+	if count(c.word.Load()) > 0 {
+		return 0
+	}
+	return max(0, -time.Duration(c.released.Load()))
+}
+
 // watch marks the last grant of word as watched, and reports whether it was not marked before. A word may be older than the
 // last mark. Sequence numbers are compared within half of their range, since they wrap.
 func (c *cell) watch(word uint64) (first bool) {

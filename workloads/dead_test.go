@@ -1,0 +1,43 @@
+package workloads
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/spec"
+)
+
+// TestDeadKeys: every holder dies after 10 ms. A key whose lease outlasts the run is dead from the
+// first death on, which may be in the warm-up; with a short one it is dead from each death until the lease ends.
+func TestDeadKeys(t *testing.T) {
+	for name, test := range map[string]struct {
+		keys, clients int
+		ttl, warmup   time.Duration
+		dead, from    time.Duration
+		locked        int64
+		by            results.LimitedBy
+	}{
+		"for ever":          {keys: 1, clients: 4, dead: 9990 * ms, from: 10 * ms, locked: 1, by: results.ByLease},
+		"since the warm-up": {keys: 1, clients: 4, warmup: time.Second, dead: 10 * time.Second, locked: 1, by: results.ByLease},
+		"some of many":      {keys: 100, clients: 4, dead: 4 * 9990 * ms, from: 10 * ms, locked: 4, by: results.ByLease},
+		"until the lease":   {keys: 1, clients: 4, ttl: 100 * ms, dead: 9000 * ms, by: results.ByLease},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plan("memory", "mutex")
+			p.Keys, p.Clients, p.Hold, p.Crash, p.Timeout, p.Poll = test.keys, test.clients, 10*ms, 1, 0, ms
+			p.Warmup, p.Duration, p.TTL = test.warmup, 10*time.Second, cmp.Or(test.ttl, time.Hour)
+			if test.keys > 1 {
+				p.KeyDist = spec.Must(spec.ParseKeys("own"))
+			}
+			bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+				b, l := r.Bound, r.Limit()
+				near := func(a, b time.Duration) bool { return (a - b).Abs() <= max(20*ms, b/50) }
+				if !near(b.Dead, test.dead) || b.DeadKeys != test.locked || !near(b.DeadFrom, test.from) || l.By != test.by {
+					t.Errorf("%d grants, %d deaths: %+v, limited by %q %+v, partial %q", r.Counts.Acquired, r.Counts.Crashed, b, l.By, l, r.Partial)
+				}
+			})
+		})
+	}
+}
