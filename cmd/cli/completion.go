@@ -97,6 +97,12 @@ func (f flagDef) values(c *cobra.Command, word string) (names []string) {
 	switch f.name {
 	case "addr":
 		return ownServers
+	case "driver":
+		if driver, _, named := matrix.CutTopology(word); named {
+			for _, topology := range matrix.Topologies(driver) {
+				names = append(names, driver+"@"+topology)
+			}
+		}
 	case "fail-on":
 		return metric.Names()
 	case "format":
