@@ -91,7 +91,7 @@ func (k kind[T]) printer(p *program, o *options, inputs ...string) (out printer[
 
 // parse reads a part of -format: a name, with a file or without. Before are the outputs that it has named already.
 func (k kind[T]) parse(part string, table draw.Options, before []output[T], inputs []string) (f output[T], err error) {
-	name, file, _ := strings.Cut(strings.TrimSpace(part), "=")
+	name, file, named := strings.Cut(strings.TrimSpace(part), "=")
 	i := slices.Index(k.names(), name)
 	if i < 0 {
 		hint := suggest.DidYouMean("", name, k.names())
@@ -103,6 +103,8 @@ func (k kind[T]) parse(part string, table draw.Options, before []output[T], inpu
 	}
 	same := func(other output[T]) bool { return f.file == "" && other.file == "" || files.Same(f.file, other.file) }
 	switch clash := slices.IndexFunc(before, same); {
+	case named && file == "": // mostly a variable of a script that is not set
+		err = fmt.Errorf("%s= names no file", name)
 	case f.dir != nil && f.file == "":
 		err = fmt.Errorf("%s makes several files: name a directory, as in %[1]s=DIR", name)
 	case clash >= 0:
@@ -118,12 +120,14 @@ func (k kind[T]) parse(part string, table draw.Options, before []output[T], inpu
 func (p *program) drawOptions(o *options) draw.Options {
 	columns, _ := p.env.lookup("COLUMNS")
 	noColor, _ := p.env.lookup("NO_COLOR") // https://no-color.org
+	term, _ := p.env.lookup("TERM")
 	terminal := progress.Terminal(p.stdout)
 	width, err := strconv.Atoi(columns)
 	if err != nil {
 		width = cmp.Or(terminal, 100)
 	}
-	return draw.Options{Width: min(max(width, 40), 1000), Color: terminal > 0 && noColor == "", Verbose: o.on("verbose")}
+	color := terminal > 0 && noColor == "" && term != "dumb"
+	return draw.Options{Width: min(max(width, 40), 1000), Color: color, Verbose: o.on("verbose")}
 }
 
 // end writes v and returns the exit code as an error; nil for 0.
