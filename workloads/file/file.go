@@ -14,6 +14,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -77,7 +78,7 @@ func (s Settings) Find(field string) *Setting {
 // about a field that is not known, or nothing.
 func Parse(source string, text []byte, fields []Field, remedy func(name string) string) (*Workload, error) {
 	w := &Workload{Source: source}
-	err := w.parse(bytes.TrimPrefix(text, []byte("\ufeff")), fields, remedy)
+	err := reader{fields, remedy}.read(w, bytes.TrimPrefix(text, []byte("\ufeff")))
 	if err == nil {
 		return w, nil
 	}
@@ -99,9 +100,13 @@ func fault(t *token.Token, format string, args ...any) error {
 // NamePattern is the form of the names of workloads and classes, which need no quotes anywhere.
 const NamePattern = `^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$`
 
-var nameForm = regexp.MustCompile(NamePattern)
-
-const nameRule = "1 to 64 letters, digits, dashes, dots and underscores"
+// checkName refuses a name of another form.
+func checkName(t *token.Token) error {
+	if regexp.MustCompile(NamePattern).MatchString(t.Value) {
+		return nil
+	}
+	return fault(t, "name %q: must be 1 to 64 letters, digits, dashes, dots and underscores", t.Value)
+}
 
 // Named makes a name of a text, such as that of a file.
 func Named(text string) string {
@@ -109,84 +114,68 @@ func Named(text string) string {
 	return name[:min(len(name), 64)]
 }
 
-func (w *Workload) parse(data []byte, fields []Field, remedy func(name string) string) error {
+type reader struct {
+	fields []Field
+	remedy func(name string) string
+}
+
+func (r reader) read(w *Workload, data []byte) error {
 	if len(data) > MaxSize || bytes.Count(data, []byte("[")) > maxLists {
 		return errors.New("is too long for a workload")
 	}
 	tree, err := parser.ParseBytes(data, 0)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	docs := slices.DeleteFunc(tree.Docs, func(d *ast.DocumentNode) bool {
-		return d.Body == nil || d.Body.Type() == ast.CommentGroupType
-	})
-	if len(docs) != 1 {
+	case len(tree.Docs) != 1 || tree.Docs[0].Body == nil:
 		return errors.New("must be one document with fields such as clients: 64")
 	}
-	return each(docs[0].Body, func(key *token.Token, value ast.Node) (err error) {
+	return each(tree.Docs[0].Body, func(key *token.Token, value ast.Node) (err error) {
 		switch key.Value {
 		case "name":
-			if w.Name, err = text(key.Value, value); err == nil && !nameForm.MatchString(w.Name) {
-				err = fault(value.GetToken(), "name %q: must be %s", w.Name, nameRule)
-			}
+			w.Name, err = value.GetToken().Value, checkName(value.GetToken())
 		case "about":
 			w.About, err = text(key.Value, value)
 		case "slo":
 			w.SLO, err = texts(key.Value, value)
 		case "classes":
-			err = w.readClasses(value, fields, remedy)
+			return each(value, func(name *token.Token, settings ast.Node) error {
+				c := Class{Name: name.Value}
+				err := each(settings, func(key *token.Token, value ast.Node) error {
+					return r.setting(&c.Settings, true, key, value)
+				})
+				w.Classes = append(w.Classes, c)
+				return cmp.Or(checkName(name), err)
+			})
 		default:
-			err = w.Top.read(key, value, fields, remedy)
+			err = r.setting(&w.Top, false, key, value)
 		}
 		return err
 	})
 }
 
-func (w *Workload) readClasses(classes ast.Node, fields []Field, remedy func(name string) string) error {
-	var own []Field
-	for _, f := range fields {
-		if f.Class {
-			own = append(own, Field{Name: f.Name})
-		}
-	}
-	return each(classes, func(key *token.Token, settings ast.Node) error {
-		c := Class{Name: key.Value}
-		if !nameForm.MatchString(c.Name) {
-			return fault(key, "class %q: its name must be %s", c.Name, nameRule)
-		}
-		err := each(settings, func(key *token.Token, value ast.Node) error { return c.read(key, value, own, remedy) })
-		w.Classes = append(w.Classes, c)
-		return err
-	})
-}
-
-// read reads a field and its value.
-func (s *Settings) read(key *token.Token, value ast.Node, fields []Field, remedy func(name string) string) error {
-	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == key.Value })
+// setting reads a field and its value. Those of a class are no lists.
+func (r reader) setting(to *Settings, class bool, key *token.Token, value ast.Node) error {
+	i := slices.IndexFunc(r.fields, func(f Field) bool { return f.Name == key.Value && (f.Class || !class) })
 	if i < 0 {
-		return fault(key, "unknown field %q%s", key.Value, remedy(key.Value))
+		return fault(key, "unknown field %q%s", key.Value, r.remedy(key.Value))
 	}
 	v, err := texts(key.Value, value)
-	if err == nil && !fields[i].List && strings.Contains(v, ",") {
+	if err == nil && (class || !r.fields[i].List) && strings.Contains(v, ",") {
 		err = fault(value.GetToken(), "%s: takes one value", key.Value)
 	}
-	*s = append(*s, Setting{key.Value, v, key.Position.Line})
+	*to = append(*to, Setting{key.Value, v, key.Position.Line})
 	return err
 }
 
 // each calls do with the fields of a mapping, in their order, until there is an error.
 func each(n ast.Node, do func(key *token.Token, value ast.Node) error) error {
-	var pairs []*ast.MappingValueNode
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		pairs = n.Values
-	case *ast.MappingValueNode:
-		pairs = []*ast.MappingValueNode{n}
-	default:
+	fields, ok := n.(ast.MapNode)
+	if !ok {
 		return fault(n.GetToken(), "must be fields such as clients: 64")
 	}
-	for _, pair := range pairs {
-		if err := do(pair.Key.GetToken(), pair.Value); err != nil {
+	for i := fields.MapRange(); i.Next(); {
+		if err := do(i.Key().GetToken(), i.Value()); err != nil {
 			return err
 		}
 	}
@@ -195,15 +184,12 @@ func each(n ast.Node, do func(key *token.Token, value ast.Node) error) error {
 
 // texts returns the text of one value, or that of a list.
 func texts(field string, n ast.Node) (string, error) {
-	values := []ast.Node{n}
-	if list, ok := n.(*ast.SequenceNode); ok {
-		values = list.Values
-	}
-	if len(values) == 0 {
-		return "", fault(n.GetToken(), "%s: the list is empty", field)
+	list, ok := n.(*ast.SequenceNode)
+	if !ok || len(list.Values) == 0 {
+		return text(field, n)
 	}
 	var all []string
-	for _, n := range values {
+	for _, n := range list.Values {
 		one, err := text(field, n)
 		if err != nil {
 			return "", err
@@ -216,22 +202,13 @@ func texts(field string, n ast.Node) (string, error) {
 // text returns the text of one value as it is written.
 func text(field string, n ast.Node) (string, error) {
 	t := n.GetToken()
-	written := t.Value
-	switch n := n.(type) {
-	case *ast.StringNode:
-		written = n.Value
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-	case *ast.NullNode:
-		if t.Type != token.NullType || written != "null" { // null is the name of a driver
-			written = ""
+	switch n.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode, *ast.NullNode:
+		if strings.TrimSpace(t.Value) != "" && t.Value != "~" && t.Type != token.ImplicitNullType {
+			return t.Value, nil
 		}
-	default:
-		return "", fault(t, "%s: takes one value", field)
 	}
-	if strings.TrimSpace(written) == "" {
-		return "", fault(t, "%s: has no value", field)
-	}
-	return written, nil
+	return "", fault(t, "%s: takes one value", field)
 }
 
 // YAML returns the name, the settings and the classes as Parse reads them: in lines, or as an item of a list, in one.
@@ -247,10 +224,7 @@ func (w *Workload) YAML(item bool) (string, error) {
 		all = append(all, yaml.MapItem{Key: "classes", Value: classes})
 	}
 	text, err := yaml.MarshalWithOptions(all, yaml.Flow(item))
-	if item {
-		text = append([]byte("- "), text...)
-	}
-	return string(text), err
+	return map[bool]string{true: "- "}[item] + string(text), err
 }
 
 func (s Settings) yaml() (fields yaml.MapSlice) {
