@@ -19,7 +19,6 @@ package workloads
 import (
 	"container/heap"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -135,18 +134,19 @@ const (
 
 // openBatches makes the workers, and deals out the clients.
 func (e *engine) openBatches(ctx context.Context) error {
+	p := &e.run.Plan
 	b, ok := drivers.As[drivers.Batcher](e.run.Service)
 	if !ok {
-		return matrix.Unbatched(&e.run.Plan, errors.New("its requests cannot be sent in batches"))
+		return &matrix.Misfit{What: p.Driver + " -pipelining batch", Why: "its requests cannot be sent in batches"}
 	}
-	n := min(matrix.Batches(&e.run.Plan), len(e.clients))
+	n := min(matrix.Batches(p), len(e.clients))
 	for i := range n {
 		batch, err := b.Batch(ctx)
 		if err != nil {
 			for _, w := range e.workers {
 				w.batch.Close()
 			}
-			return matrix.Unbatched(&e.run.Plan, err)
+			return &matrix.Misfit{What: p.Driver + " -pipelining batch", Why: err.Error()}
 		}
 		e.workers = append(e.workers, newWorker(e, batch, i, n))
 	}

@@ -33,7 +33,7 @@ func (e experiment) print(w io.Writer) error {
 	cells, each := format.Plural(len(e.Cells), "cell"), format.Plural(e.Trials, "trial")
 	comment(fmt.Sprintf("%s, %s of each, at least %s", cells, each, spec.Brief(e.Length(0))))
 	for _, s := range e.Skipped {
-		comment("skipped: " + s.String())
+		comment("skipped: " + s)
 	}
 	for _, c := range e.Cells {
 		if drivers.Unstarted(c.Plan.Driver) {

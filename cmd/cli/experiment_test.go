@@ -149,17 +149,17 @@ func TestPlanErrors(t *testing.T) {
 		{"-wait queue -lockers 65", "nothing to run: rueidis set-nx -lockers 65 -clients 64: each locker needs a client"},
 		{"-wait queue -lockers -1", "-lockers -1: must be 1 or more"},
 		{"-lockers 8", "nothing to run: rueidis set-nx -wait backoff -lockers 8: clients that wait like this share nothing, whatever their process"},
-		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who sleeps on the server"},
+		{"-driver memory -wait block", "nothing to run: memory mutex -wait block: its releases wake nobody who waits like this"},
 		{"-pipelining on", `-pipelining on: unknown pipelining "on"; there are default, auto, off, batch`},
-		{"-driver rueidis -lock mutex", "nothing to run: rueidis -lock mutex: rueidis has only set-nx, setnx"},
+		{"-driver rueidis -lock mutex", `nothing to run: rueidis -lock mutex: unknown lock "mutex"; there are set-nx, setnx`},
 		{"-driver null -wait pubsub", "nothing to run: null none -wait pubsub: its releases wake nobody"},
 		{"-pipelining auto:x", "-pipelining auto:x: must be a name, or auto:TIME"},
 		{"-driver memory -conns 3", "nothing to run: memory -conns 3: it runs in-process and has no connections"},
 		{"-pipelining batch -wait block", "nothing to run: rueidis set-nx -pipelining batch -wait block: a client in a batch has no goroutine that could wait like this; all others go with it"},
 		{"-pipelining batch -driver etcd", "nothing to run: etcd -pipelining batch: its library leaves no choice"},
 		{"-pipelining batch -driver rueidis@redlock", "nothing to run: rueidis set-nx -pipelining batch -topology redlock: a batch goes to a single server"},
-		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: it runs in-process and has no connections"},
-		{"-driver memory -pipelining auto:1ms", "nothing to run: memory -pipelining auto:1ms: it runs in-process and has no connections"},
+		{"-driver memory -pipelining auto", "nothing to run: memory -pipelining auto: its library leaves no choice"},
+		{"-driver memory -pipelining auto:1ms", "nothing to run: memory -pipelining auto:1ms: its library leaves no choice"},
 		{"-driver null -renew", "nothing to run: null none -renew: its leases cannot be renewed"},
 		{"-renew=no", "-renew no: must be on, off, or both as in off,on"},
 		{"-reentry 2", "nothing to run: rueidis set-nx -reentry 2: its holder cannot enter it again"},
@@ -197,7 +197,7 @@ func TestSkipsAreSaidOnce(t *testing.T) {
 	if err != nil || len(e.Cells) != 3 || len(e.Skipped) != 1 {
 		t.Fatalf("%v, %d cells, %v", err, len(e.Cells), e.Skipped)
 	}
-	if got, want := e.Skipped[0].String(), "memory -lock set-nx: memory has only mutex, reentrant (3 cells)"; got != want {
+	if got, want := e.Skipped[0], `memory -lock set-nx: unknown lock "set-nx"; there are mutex, reentrant`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got, want := e.Label(1), "clients 2"; got != want {

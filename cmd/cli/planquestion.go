@@ -199,9 +199,7 @@ func (q *question) addLocks() error {
 			}
 		}
 	}
-	for _, s := range q.Skipped {
-		q.skipped = append(q.skipped, s.String())
-	}
+	q.skipped = append(q.skipped, q.Skipped...)
 	if q.Skipped = nil; len(q.Cells) == 0 {
 		return usageErrorf("there is no candidate: %s", strings.Join(q.skipped, "; "))
 	}

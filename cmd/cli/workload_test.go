@@ -206,7 +206,7 @@ func TestWorkloadErrors(t *testing.T) {
 		{"driver: memory\nclasses: {a: {max-queue: 5}}", "", "w.yaml:2: class a: max-queue 5: only an open loop has a queue"},
 		{"driver: memory\nclasses: {a: {arrival: poisson}, b: {rate: 5}}", "", "w.yaml:2: class a: arrival poisson: only arrivals at a -rate read it"},
 		{"driver: memory\nwait: none\nclasses: {a: {timeout: 5s}}", "", "w.yaml:3: class a: timeout 5s: with -wait none nobody waits"},
-		{"driver: memory\nclasses: {a: {think: 1ms, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -think 1ms: in an open loop"},
+		{"driver: memory\nclasses: {a: {think: 1ms, rate: 5}}", "", "w.yaml:2: class a: think 1ms: in an open loop"},
 		{"driver: memory\nclasses: {a: {burst: 1s, rate: 5}}", "", "nothing to run: memory mutex class a -rate 5 -burst 1s: clients come at a rate or in bursts, not both"},
 		{"driver: memory\nclasses: {a: {key-dist: own}}", "", "nothing to run: memory mutex class a -key-dist own: "},
 		{"driver: memory\nclasses: {a: {hold: 2ms}}", "-hold 1ms", "-hold 1ms: class a of "},

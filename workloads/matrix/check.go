@@ -15,8 +15,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Bounds of a plan that others know as well. All bounds are generous: they catch a slip of the keyboard, not a large
-// experiment.
+// Bounds of a plan that others know as well. Bounds catch a slip of the keyboard, not a large experiment.
 const (
 	MaxProcesses = 4096
 	MaxDuration  = 7 * 24 * time.Hour
@@ -39,12 +38,7 @@ type Misfit struct {
 	Why  string
 }
 
-func (m *Misfit) Error() string {
-	if strings.HasPrefix(m.Why, m.What+": ") {
-		return m.Why
-	}
-	return m.What + ": " + m.Why
-}
+func (m *Misfit) Error() string { return m.What + ": " + m.Why }
 
 // misfit returns a Misfit about the driver of p and other settings of it, for the load of a class.
 func misfit(p *spec.Plan, c spec.Class, names, why string) *Misfit {
@@ -84,49 +78,37 @@ func firstBroken(p *spec.Plan, c spec.Class, rules []rule) error {
 // knows the lock.
 func Check(p spec.Plan, t drivers.Traits) error { return cmp.Or(checkValues(&p), unfit(&p, t)) }
 
-// checkValues checks each setting that p reads, and its classes.
+// checkValues checks each setting that p reads, of its classes and of all of them together.
 func checkValues(p *spec.Plan) error {
-	for _, g := range p.Groups() {
+	endless := p.Duration == 0 && p.Ops > 0
+	for _, g := range append(slices.Clone(p.Groups()), spec.Class{Load: p.Load}) {
 		for _, s := range spec.Settings {
-			endless := s.Name == "duration" && p.Duration == 0 && p.Ops > 0
-			if endless || !s.Reads(p, &g.Load) {
-				continue
-			}
-			err := s.Check(p, &g.Load)
-			if field, ok := err.(*spec.FieldError); ok && s.Class {
-				field.Class = g.Name
-			}
-			if err != nil {
+			read := s.Reads(p, &g.Load) && (s.Name != "duration" || !endless)
+			if err := s.Check(p, &g.Load); err != nil && read {
+				if field, ok := err.(*spec.FieldError); ok && s.Class {
+					field.Class = g.Name
+				}
 				return err
 			}
 		}
 	}
-	clients, _ := spec.Find("clients")
-	return clients.Check(p, &p.Load) // of all classes together
+	return nil
 }
 
 // unfit returns what of p does not go together, and nil if all does.
 func unfit(p *spec.Plan, t drivers.Traits) error {
 	d, err := drivers.Lookup(p.Driver)
-	known := err == nil // nothing is known of a driver that is not registered
-	var design drivers.Design
+	known, design := err == nil, drivers.Design{} // nothing is known of a driver that is not registered
 	if known {
 		design, _ = drivers.FindDesign(d, p.Lock)
 	}
-	const inside = "it runs in-process and has no connections"
 	library, remote := Library(p.Driver), Addressed(p.Driver)
-	local, batched, swaps := known && !remote, Batched(p), p.Handover == wait.HandoverSwap
+	batched, topology := Batched(p), drivers.Topology(p.Topology)
 	kind, _ := wait.Find(p.Wait)
-	topology := drivers.Topology(p.Topology)
 	m := firstBroken(p, spec.Class{Load: p.Load}, []rule{
 		{kind.Native && !t.Waits, "lock wait", "its sessions have no way of waiting of their own"},
-		{kind.Wakes && !t.Wakes, "lock wait", "its releases wake nobody"},
 		{kind.Blocks && topology != "", "lock wait topology", "a client can sleep on a single server only"},
-		{kind.Blocks && !t.Blocks, "lock wait", "its releases wake nobody who sleeps on the server"},
-		{kind.Blocks && p.Release != "" && p.Release != string(drivers.ReleaseLua),
-			"lock wait release", "the release that wakes a sleeper is a script"},
-		{swaps && topology == drivers.TopologyRedlock,
-			"lock wait handover topology", "several servers cannot hand a lock over in one step"},
+		{kind.Wakes && !t.Wakes || kind.Blocks && !t.Blocks, "lock wait", "its releases wake nobody who waits like this"},
 		{p.Renew && !t.Renews && t.Session, "lock renew", "it is kept alive by its session"},
 		{p.Renew && !t.Renews, "lock renew", "its leases cannot be renewed"},
 		{p.Reentry > 1 && !t.Reentrant, "lock reentry", "its holder cannot enter it again"},
@@ -145,8 +127,7 @@ func unfit(p *spec.Plan, t drivers.Traits) error {
 
 		{known && p.Release != "" && !slices.Contains(design.Releases, drivers.Release(p.Release)),
 			"lock release", "this design has one release of its own"},
-		{local && p.Conns > 0, "conns", inside},
-		{local && p.Pipelining != "" && !batched, "pipelining", inside},
+		{known && !remote && p.Conns > 0, "conns", "it runs in-process and has no connections"},
 		{p.Conns > 0 && library.Pinned(p.Lock), "lock conns", "each client needs a connection of its own"},
 		{known && p.Pipelining != "" && !slices.Contains(library.Pipelining, drivers.Pipelining(p.Pipelining)),
 			"pipelining", "its library leaves no choice"},
@@ -156,16 +137,9 @@ func unfit(p *spec.Plan, t drivers.Traits) error {
 	})
 	for _, c := range p.Groups() {
 		rate, immortal := !c.Rate.IsZero(), !t.Expires && !t.Session
-		comes := "burst"
-		if rate {
-			comes = "rate"
-		}
 		m = cmp.Or(m, firstBroken(p, c, []rule{
 			{rate && c.Burst > 0, "lock rate burst", "clients come at a rate or in bursts, not both"},
-			{c.BurstRate() > spec.MaxRate, "lock burst clients",
-				fmt.Sprintf("more than %d arrivals a second: give a longer -burst, or fewer -clients", int(spec.MaxRate))},
-			{c.Open() && c.Think > 0, "lock " + comes + " think",
-				"in an open loop arrivals come when they are due, and nobody thinks in between"},
+			{c.BurstRate() > spec.MaxRate, "lock burst clients", "more than 10M arrivals a second: give a longer -burst"},
 			{c.Crash > 0 && library.Shared(p.Conns), "lock crash",
 				"its clients hold their locks together, and none can die alone"},
 			{c.Crash > 0 && immortal && c.Timeout == 0 && p.Duration == 0, "lock crash",
@@ -190,11 +164,6 @@ func CheckSession(p *spec.Plan, c spec.Class, t drivers.Traits, s drivers.Sessio
 		{c.Crash > 0 && t.Session && !dies, "lock crash",
 			"its sessions keep their locks as long as lockbench lives, and cannot die alone"},
 	})
-}
-
-// Unbatched is the error of a service that cannot send the requests of p in batches, for that reason.
-func Unbatched(p *spec.Plan, why error) error {
-	return misfit(p, spec.Class{}, "lock pipelining", why.Error())
 }
 
 // Batched reports whether clients are carried in batches instead of by goroutines.
@@ -225,8 +194,5 @@ func Waits(driver string, d drivers.Design) []string {
 
 // automatic returns the way of waiting that -wait auto chooses.
 func automatic(t drivers.Traits) string {
-	if t.Waits {
-		return wait.Native
-	}
-	return wait.Backoff
+	return map[bool]string{true: wait.Native, false: wait.Backoff}[t.Waits]
 }

@@ -86,7 +86,6 @@ func TestCheckLoads(t *testing.T) {
 		{func(p *spec.Plan) { p.Classes[0].Burst = -1 }, "class online: -burst -1ns: must be 1ms to 24h"},
 		{func(p *spec.Plan) { p.Classes[0].Burst = 1 }, "class online: -burst 1ns: must be 1ms to 24h"},
 		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Rate = ms, spec.Must(spec.ParseRate("5")) }, "memory mutex class online -rate 5 -burst 1ms: clients come at a rate or in bursts, not both"},
-		{func(p *spec.Plan) { p.Classes[0].Burst, p.Classes[0].Think = ms, ms }, "memory mutex class online -burst 1ms -think 1ms: in an open loop arrivals come when they are due"},
 		{func(p *spec.Plan) { p.Ops = -1 }, "-n -1: must be 0 to 1000000000000"},
 		{func(p *spec.Plan) { p.Ops, p.Duration = 0, 0 }, "-duration 0s: must be 1ns to 168h"},
 		{func(p *spec.Plan) { p.Ops, p.Duration = 1, 0 }, ""},

@@ -12,10 +12,7 @@ import (
 
 // Library returns what a driver tells of its client library, and nothing of one that is not registered.
 func Library(driver string) drivers.Library {
-	d, err := drivers.Lookup(driver)
-	if err != nil {
-		return drivers.Library{}
-	}
+	d, _ := drivers.Lookup(driver)
 	return drivers.LibraryOf(d)
 }
 
@@ -40,77 +37,52 @@ func Config(p *spec.Plan, prefix string) drivers.Config {
 	}
 }
 
-// Pipelined reports whether the clients share connections.
-func Pipelined(p *spec.Plan) bool {
-	unsaid := p.Pipelining == ""
-	return p.Pipelining == string(drivers.PipeliningAuto) || Batched(p) || unsaid && Library(p.Driver).Pipelines
-}
-
-// Pool returns how many connections the clients share of which each request takes one for as long as it lasts (of a
-// cluster, on all its nodes together); 0 if they share them otherwise, or each has its own.
-func Pool(p *spec.Plan) int {
-	if p.Processes > 1 {
-		return inProcesses(p, Pool)
+// Connections returns how many connections p will open to a server at most, as far as is known beforehand: to each
+// node of redlock, of a cluster or of an ensemble. Pool are those that the clients share of which each request takes
+// one for as long as it lasts (of a cluster, on all its nodes together); 0 if they share them otherwise, or each has
+// its own.
+func Connections(p *spec.Plan) (all, pool int) {
+	switch {
+	case !Addressed(p.Driver):
+		return 0, 0
+	case p.Processes > 1: // each has as many as the largest
+		largest := spec.ShareOf(p, p.Processes-1).Plan(*p)
+		all, pool = Connections(&largest)
+		return p.Processes * all, p.Processes * pool
 	}
 	lib := Library(p.Driver)
-	if !Addressed(p.Driver) || lib.Multiplexes || lib.Pinned(p.Lock) || Pipelined(p) {
-		return 0
-	}
-	n := p.Conns
-	if n == 0 && lib.Conns != nil {
-		n = lib.Conns(p.Clients, false)
-		if lib.Locks {
-			n-- // the one for what is not a lock
+	pipelined := p.Pipelining == string(drivers.PipeliningAuto) || p.Pipelining == "" && lib.Pipelines
+	all, pool = p.Conns, p.Conns
+	if p.Conns == 0 && lib.Conns != nil {
+		all = lib.Conns(p.Clients, pipelined || Batched(p))
+		if pool = all; lib.Locks {
+			pool-- // the one for what is not a lock
 		}
 	}
-	if lib.Locks {
-		n *= max(1, p.Lockers)
-	}
-	if p.Topology == string(drivers.TopologyCluster) {
-		n *= max(1, p.Nodes)
-	}
-	if n >= p.Clients {
-		return 0
-	}
-	return n
-}
-
-// Connections returns how many connections p will open to a server at most, as far as is known beforehand: to each
-// node of redlock, of a cluster or of an ensemble.
-func Connections(p *spec.Plan) int {
-	if !Addressed(p.Driver) {
-		return 0
-	}
-	if p.Processes > 1 {
-		return inProcesses(p, Connections)
-	}
-	lib, n := Library(p.Driver), p.Conns
 	switch {
 	case Batched(p):
-		n = Batches(p) + 1 // for what is in no batch
-	case lib.Pinned(p.Lock), n == 0 && lib.Conns == nil:
-		n = p.Clients
-	case n == 0:
-		n = lib.Conns(p.Clients, Pipelined(p))
+		all = Batches(p) + 1 // for what is in no batch
+	case lib.Pinned(p.Lock), all == 0:
+		all = p.Clients
 	}
 	kind, _ := wait.Find(p.Wait)
 	if kind.Wakes {
-		n += max(p.Lockers, 1) // the subscriptions
+		all += max(p.Lockers, 1) // the subscriptions
 	}
 	if kind.Blocks {
-		n += p.Clients // each sleeps on one of its own
+		all += p.Clients // each sleeps on one of its own
 	}
 	if lib.Locks {
-		n *= max(1, p.Lockers)
+		all, pool = all*max(1, p.Lockers), pool*max(1, p.Lockers)
 	}
 	if p.Probe > 0 {
-		n++ // the neighbour's
+		all++ // the neighbour's
 	}
-	return n
-}
-
-// inProcesses returns what the processes of p have together if each has as many as the largest.
-func inProcesses(p *spec.Plan, of func(*spec.Plan) int) int {
-	largest := spec.ShareOf(p, p.Processes-1).Plan(*p)
-	return p.Processes * of(&largest)
+	if p.Topology == string(drivers.TopologyCluster) {
+		pool *= max(1, p.Nodes)
+	}
+	if pool >= p.Clients || lib.Multiplexes || lib.Pinned(p.Lock) || pipelined || Batched(p) {
+		pool = 0
+	}
+	return all, pool
 }

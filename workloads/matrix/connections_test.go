@@ -33,7 +33,7 @@ func TestConnections(t *testing.T) {
 		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "test-plain", Wait: "none"}, 900},
 		{spec.Plan{Load: spec.Load{Clients: 900}, Driver: "test-plain", Conns: 7, Wait: "none"}, 7},
 	} {
-		if got := Connections(&test.plan); got != test.want {
+		if got, _ := Connections(&test.plan); got != test.want {
 			t.Errorf("%+v: %d, want %d", test.plan, got, test.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestPool(t *testing.T) {
 		{spec.Plan{Driver: "postgres", Load: spec.Load{Clients: 512}}, 0},
 		{spec.Plan{Driver: "memory", Load: spec.Load{Clients: 512}, Conns: 4}, 0},
 	} {
-		if got := Pool(&test.plan); got != test.want {
+		if _, got := Connections(&test.plan); got != test.want {
 			t.Errorf("%s %s, -conns %d: a pool of %d, want %d", test.plan.Driver, test.plan.Lock, test.plan.Conns, got, test.want)
 		}
 	}

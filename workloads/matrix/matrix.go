@@ -7,18 +7,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
 // Matrix is the cells of a run, and the order of their trials.
 type Matrix struct {
 	Cells   []Cell
-	Skipped []Skip
-	Trials  int     // of each cell
-	Order   []Trial // in which they run
+	Skipped []string // which combinations make no sense, and why
+	Trials  int      // of each cell
+	Order   []Trial  // in which they run
 
 	places []int          // of each plan that was added its cell, or -1 if it makes no sense
 	cellOf map[string]int // by what it runs
@@ -50,24 +52,23 @@ type Axis struct {
 func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 	plans := []spec.Plan{base}
 	for _, a := range axes {
+		if len(plans)*len(a.Values) > most {
+			return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
+		}
 		var crossed []spec.Plan
 		for _, p := range plans {
-			values := a.Values
-			if driver, topology, named := CutTopology(p.Driver); named && a.Setting.Name == "topology" {
-				p.Driver, values = driver, make([]spec.Plan, 1)
-				if err := a.Setting.Set(&values[0], topology); err != nil {
-					return nil, err
-				}
-			}
-			if len(crossed)+len(values) > most {
-				return nil, fmt.Errorf("-%s: the lists make a matrix of more than %d cells", a.Setting.Name, most)
-			}
-			for i := range values {
-				a.Setting.Copy(&p, &p.Load, &values[i])
+			for i := range a.Values {
+				a.Setting.Copy(&p, &p.Load, &a.Values[i])
 				crossed = append(crossed, p)
 			}
 		}
 		plans = crossed
+	}
+	for i := range plans {
+		if driver, topology, named := CutTopology(plans[i].Driver); named {
+			plans[i].Driver = driver
+			_ = topologySetting.Set(&plans[i], topology) // which takes any text
+		}
 	}
 	return plans, nil
 }
@@ -77,7 +78,8 @@ func Expand(base spec.Plan, axes []Axis, most int) ([]spec.Plan, error) {
 func (m *Matrix) Add(p spec.Plan, s Server) error {
 	design, err := Resolve(&p, s)
 	if _, ok := errors.AsType[*Misfit](err); ok {
-		m.skip(err.Error())
+		m.places = append(m.places, -1)
+		m.Skipped = union(m.Skipped, err.Error())
 		return nil
 	}
 	if err != nil {
@@ -97,41 +99,21 @@ func (m *Matrix) Add(p spec.Plan, s Server) error {
 	return nil
 }
 
-// Skip says which combinations make no sense, and why.
-type Skip struct {
-	Text  string
-	Cells int
-}
-
-func (s Skip) String() string {
-	if s.Cells > 1 {
-		return fmt.Sprintf("%s (%d cells)", s.Text, s.Cells)
-	}
-	return s.Text
-}
-
-// skip notes that the cell of a plan is left out.
-func (m *Matrix) skip(why string) {
-	m.places = append(m.places, -1)
-	i := slices.IndexFunc(m.Skipped, func(s Skip) bool { return s.Text == why })
-	if i < 0 {
-		i = len(m.Skipped)
-		m.Skipped = append(m.Skipped, Skip{Text: why})
-	}
-	m.Skipped[i].Cells++
+// union returns the texts of a list and those of others that are not in it.
+func union(list []string, others ...string) []string {
+	others = slices.DeleteFunc(slices.Clone(others), func(s string) bool { return slices.Contains(list, s) })
+	return slices.Concat(list, others)
 }
 
 // Schedule fixes the order of the trials.
 func (m *Matrix) Schedule(trials int, seed uint64) {
-	m.Trials, m.Order = trials, order(len(m.Cells), trials, seed)
-	m.compare()
+	m.Trials, m.Order, m.differ = trials, order(len(m.Cells), trials, seed), differing(m.Cells)
 }
 
 // order interleaves the trials: each round has every cell once, so that a slow change of the machine hits all cells
 // alike. Shuffle each round so that no cell always runs after the same one; a single round keeps the order written.
-func order(cells, trials int, seed uint64) []Trial {
+func order(cells, trials int, seed uint64) (all []Trial) {
 	random := rand.New(rand.NewPCG(seed, 0x6c6f636b))
-	all := make([]Trial, 0, cells*trials)
 	for trial := range trials {
 		for cell := range cells {
 			all = append(all, Trial{cell, trial})
@@ -143,12 +125,95 @@ func order(cells, trials int, seed uint64) []Trial {
 	return all
 }
 
+// Pair makes one matrix of two that have the same number of plans, and as many trials. Cells belong together by their
+// places, and stand side by side in the new one: those of base have even numbers, those of head odd ones. A cell whose
+// partner makes no sense is left out, for there is nothing to compare it with. That two cells have the same plan is no
+// reason to measure one of them only: it is how a machine's noise is found out.
+func Pair(base, head *Matrix, seed uint64) *Matrix {
+	m := &Matrix{Trials: base.Trials, Skipped: union(base.Skipped, head.Skipped...)}
+	seen := map[[2]int]bool{}
+	for place, left := range base.places {
+		right := head.places[place]
+		if left < 0 || right < 0 || seen[[2]int{left, right}] {
+			continue
+		}
+		seen[[2]int{left, right}] = true
+		one, other := base.Cells[left], head.Cells[right]
+		one.Side, other.Side = results.SideBase, results.SideHead
+		one.Pair, other.Pair = len(m.Cells)/2, len(m.Cells)/2
+		m.Cells = append(m.Cells, one, other)
+	}
+	m.Order, m.differ = orderPairs(len(m.Cells)/2, m.Trials, seed), differing(m.Cells)
+	return m
+}
+
+// orderPairs interleaves the trials of pairs like order does those of cells: each round has every pair once. The
+// sides of a pair follow one another, so that they meet the same machine, and each goes first in half of the rounds,
+// drawn at random: what a trial leaves behind for the next hits both alike.
+func orderPairs(pairs, trials int, seed uint64) (all []Trial) {
+	random := rand.New(rand.NewPCG(seed, 0x70616972))
+	draws := make([][]int, pairs) // the head goes first where they are odd, which half of them are
+	for i := range draws {
+		draws[i] = random.Perm(trials + trials%2)
+	}
+	for _, t := range order(pairs, trials, seed) {
+		first := draws[t.Cell][t.Trial] % 2
+		all = append(all, Trial{2*t.Cell + first, t.Trial}, Trial{2*t.Cell + 1 - first, t.Trial})
+	}
+	return all
+}
+
+// Partner returns the cell that number i is compared with, if it is with any.
+func (m *Matrix) Partner(i int) (int, bool) { return i ^ 1, m.Cells[i].Side != "" }
+
+// Side returns the cells of a side.
+func (m *Matrix) Side(name string) []Cell {
+	return slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool { return c.Side != name })
+}
+
 // Length returns how long the trials from number i on will take at least.
-func (m *Matrix) Length(from int) time.Duration {
-	var sum time.Duration
+func (m *Matrix) Length(from int) (sum time.Duration) {
 	for _, t := range m.Order[from:] {
-		p := &m.Cells[t.Cell].Plan
-		sum += p.Warmup + p.Duration
+		sum += m.Cells[t.Cell].Plan.Warmup + m.Cells[t.Cell].Plan.Duration
 	}
 	return sum
 }
+
+// Label tells a cell from the others: its side, and the settings in which they differ, with their values.
+func (m *Matrix) Label(i int) string {
+	return strings.TrimSpace(m.Cells[i].Side + " " + strings.Join(m.Cells[i].values(m.differ), " "))
+}
+
+// Name returns the driver and the lock of a cell, and in what else cells of that lock differ: "rueidis set-nx (ttl
+// 2s)".
+func (m *Matrix) Name(i int) string {
+	p := &m.Cells[i].Plan
+	name := strings.TrimSpace(p.Driver + " " + p.Lock)
+	alike := slices.DeleteFunc(slices.Clone(m.Cells), func(c Cell) bool {
+		return c.Plan.Driver != p.Driver || c.Plan.Lock != p.Lock
+	})
+	if more := m.Cells[i].values(differing(alike)); more != nil {
+		name += " (" + strings.Join(more, ", ") + ")"
+	}
+	return name
+}
+
+// differing returns the axes in which cells differ.
+func differing(cells []Cell) []spec.Setting {
+	return slices.DeleteFunc(slices.Clone(spec.Settings), func(s spec.Setting) bool {
+		return !s.Axis || !slices.ContainsFunc(cells, func(c Cell) bool { return c.typed(s) != cells[0].typed(s) })
+	})
+}
+
+// values returns the values of settings as they are typed, with the setting's name if they do not speak for themselves.
+func (c *Cell) values(settings []spec.Setting) (list []string) {
+	for _, s := range settings {
+		name := map[bool]string{false: s.Name + " "}[s.Speaks]
+		if value := c.typed(s); value != "" {
+			list = append(list, name+value)
+		}
+	}
+	return list
+}
+
+func (c *Cell) typed(s spec.Setting) string { return s.Typed(&c.Plan, &c.Plan.Load) }

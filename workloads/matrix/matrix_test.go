@@ -36,21 +36,6 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What is left out is named once, also where the reason begins with its name.
-func TestSkipNamesOnce(t *testing.T) {
-	for _, test := range []struct {
-		m    Misfit
-		want string
-	}{
-		{Misfit{"etcd", "etcd: no etcd"}, "etcd: no etcd"},
-		{Misfit{"etcd", "etcds are missing"}, "etcd: etcds are missing"},
-	} {
-		if got := test.m.Error(); got != test.want {
-			t.Errorf("%q, want %q", got, test.want)
-		}
-	}
-}
-
 // TestVersusOrder checks that each round has every cell once, the sides of a pair next to each other, and that each side
 // goes first in half of the rounds.
 func TestVersusOrder(t *testing.T) {

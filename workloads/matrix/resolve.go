@@ -12,17 +12,27 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Server is where the plans of a driver are to run.
-type Server struct {
-	Kind string // as plans name it
-	Err  error  // why nothing can run there; may be nil
-	Flag string // the flag and its value that Err is about, if it is about one
-}
+var topologySetting, _ = spec.Find("topology")
 
-// Driver returns the driver of a plan. Redlock is made of one for a single server, unless a lock library brings its
-// own.
-func Driver(p *spec.Plan) (drivers.Driver, error) {
-	return quorum.Lookup(p.Driver, drivers.Topology(p.Topology))
+// Names returns the values of a setting that is chosen by a name, and nil for the others. Those of drivers and their
+// locks are other ones in a program with drivers of its own, which is why the table does not have them.
+func Names(setting string) []string {
+	switch setting {
+	case "driver":
+		return drivers.AllNames()
+	case "lock":
+		var locks []string
+		for _, name := range append(drivers.Names(), drivers.Found()...) {
+			d, _ := drivers.Lookup(name)
+			for _, design := range d.Designs() {
+				locks = append(locks, design.Name)
+			}
+		}
+		slices.Sort(locks)
+		return slices.Compact(locks)
+	}
+	s, _ := spec.Find(setting)
+	return s.Choices
 }
 
 // Topologies returns the topologies that a driver knows.
@@ -32,6 +42,53 @@ func Topologies(driver string) []string {
 		names = append(names, string(t))
 	}
 	return names
+}
+
+// CutTopology returns the parts of a driver that names its topology, as in redsync@redlock, and false for one that
+// does not. The command of an adapter may have an @ of its own.
+func CutTopology(text string) (driver, topology string, named bool) {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 || drivers.FamilyOf(text) != "" && !slices.Contains(topologySetting.Choices, text[at+1:]) {
+		return text, "", false
+	}
+	return text[:at], text[at+1:], true
+}
+
+// CheckNames returns a *spec.FieldError for the first value of axes that is not among the known names. A lock that some
+// driver has will do, and any if an adapter is not started, so that its locks are not known.
+func CheckNames(axes []Axis) error {
+	anyLock := false
+	for _, a := range axes {
+		known := Names(a.Setting.Name)
+		for _, p := range a.Values {
+			driver, topology, named := CutTopology(p.Driver)
+			anyLock = anyLock || drivers.Unstarted(driver)
+			switch name := a.Setting.Name; {
+			case name == "driver" && !slices.Contains(known, driver) && !drivers.IsCommand(driver):
+				return spec.Unknown(name, driver, known)
+			case named && !slices.Contains(topologySetting.Choices, topology):
+				return spec.Unknown("topology", topology, topologySetting.Choices)
+			case name == "lock" && !anyLock && !slices.Contains(known, p.Lock):
+				return spec.Unknown(name, p.Lock, known)
+			}
+			if err := a.Setting.Check(&p, &p.Load); a.Setting.Choices != nil && err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Server is where the plans of a driver are to run.
+type Server struct {
+	Kind string // as plans name it
+	Err  error  // why nothing can run there; may be nil
+}
+
+// Driver returns the driver of a plan. Redlock is made of one for a single server, unless a lock library brings its
+// own.
+func Driver(p *spec.Plan) (drivers.Driver, error) {
+	return quorum.Lookup(p.Driver, drivers.Topology(p.Topology))
 }
 
 // Resolve fills in the design and the way of waiting that p leaves open and what its topology needs, and clears what
@@ -47,7 +104,7 @@ func Resolve(p *spec.Plan, s Server) (drivers.Design, error) {
 	}
 	design, err := findDesign(p)
 	if err == nil && s.Err != nil {
-		err = &Misfit{strings.TrimSpace(p.Driver + " " + s.Flag), s.Err.Error()}
+		err = &Misfit{p.Driver, strings.TrimPrefix(s.Err.Error(), p.Driver+": ")}
 	}
 	if err != nil {
 		return drivers.Design{}, err
@@ -71,11 +128,7 @@ func findDesign(p *spec.Plan) (design drivers.Design, err error) {
 		return design, &Misfit{p.Driver, "no such driver"}
 	}
 	if design, err = drivers.FindDesign(driver, p.Lock); err != nil {
-		var names []string
-		for _, d := range driver.Designs() {
-			names = append(names, d.Name)
-		}
-		return design, &Misfit{p.Driver + " -lock " + p.Lock, p.Driver + " has only " + strings.Join(names, ", ")}
+		return design, &Misfit{p.Driver + " -lock " + p.Lock, err.Error()}
 	}
 	if _, err = drivers.ReadParams(driver, p.ParamMap()); err != nil {
 		err = misfit(p, spec.Class{}, "param", err.Error())
@@ -92,8 +145,8 @@ func clearUnread(p *spec.Plan, kept func(spec.Setting) bool) {
 		clients += p.Classes[i].Clients
 	}
 	p.Clients = cmp.Or(clients, p.Clients)
-	for _, l := range loads {
-		for _, s := range spec.Settings {
+	for _, s := range spec.Settings {
+		for _, l := range loads {
 			if !kept(s) && !s.Reads(p, l) {
 				s.Copy(p, l, &spec.Plan{})
 			}
@@ -109,15 +162,12 @@ var usualNodes = map[drivers.Topology]int{
 // fillTopology fills in what the topology of p needs of servers that lockbench starts. Elsewhere they are as many as
 // there are.
 func fillTopology(p *spec.Plan) {
-	t := drivers.Topology(p.Topology)
-	switch {
+	switch t := drivers.Topology(p.Topology); {
 	case p.Server == External:
 		p.Nodes, p.Replicas = 0, 0
-	case p.Replicas == 0 && t == drivers.TopologyReplicated:
-		p.Replicas = max(1, p.Acks)
-	case p.Replicas == 0 && t == drivers.TopologySentinel:
-		p.Replicas = 1
-	case p.Nodes == 0:
-		p.Nodes = usualNodes[t]
+	case t == drivers.TopologyReplicated || t == drivers.TopologySentinel:
+		p.Replicas = cmp.Or(p.Replicas, p.Acks, 1)
+	default:
+		p.Nodes = cmp.Or(p.Nodes, usualNodes[t])
 	}
 }

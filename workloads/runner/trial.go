@@ -88,9 +88,10 @@ func (t *trial) measure(ctx context.Context) (rec *results.Record, err error) {
 	if err := target.CheckRoom(local, svc); err != nil {
 		return nil, err
 	}
+	_, pool := matrix.Connections(&p)
 	run := workloads.Run{
 		Plan: p, Service: svc, Prefix: t.prefix, ServerCPU: t.server.CPU, ServerThreads: t.server.Threads(),
-		Pool: matrix.Pool(&p), Neighbour: beside, Record: t.begin(), Stop: t.Stop,
+		Pool: pool, Neighbour: beside, Record: t.begin(), Stop: t.Stop,
 	}
 	if warning != "" {
 		run.Record.Warnings = append(run.Record.Warnings, warning)

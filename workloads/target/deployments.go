@@ -35,7 +35,8 @@ func New(t Targets, cells []matrix.Cell) (ds *Deployments, err error) {
 	ds = &Deployments{Targets: t, conns: map[deployment]int{}, running: map[deployment]*Server{}}
 	for _, c := range cells {
 		d := deploymentOf(c.Plan)
-		ds.conns[d] = max(ds.conns[d], matrix.Connections(&c.Plan))
+		conns, _ := matrix.Connections(&c.Plan)
+		ds.conns[d] = max(ds.conns[d], conns)
 	}
 	if len(ds.List) > 0 && ds.List[0].Kind == matrix.External {
 		ds.Access, err = ds.List[0].read()

@@ -18,7 +18,7 @@ import (
 func (s *Server) CheckLimits(p spec.Plan) error { return s.checkLimits(p, host.ReadLimits()) }
 
 func (s *Server) checkLimits(p spec.Plan, m host.Limits) error {
-	conns := matrix.Connections(&p)
+	conns, _ := matrix.Connections(&p)
 	all := conns * max(1, p.Nodes)
 	files := all + 64 // for what else is open
 	if s.target.Kind == matrix.Embedded {
@@ -75,12 +75,14 @@ func (s *Server) CheckServer(ctx context.Context, p spec.Plan, prefix string) (w
 	if svc.Traits().MaxSessions > 0 { // each client has a connection
 		lower = "-clients"
 	}
-	return fits(p, has, max(0, has.Connected-matrix.Connections(&one)), lower)
+	ours, _ := matrix.Connections(&one)
+	return fits(p, has, max(0, has.Connected-ours), lower)
 }
 
 // fits compares a cell with what its server, or each node of it, has room for beside the connections of others.
 func fits(p spec.Plan, has drivers.Server, others int, lower string) (warning string, err error) {
-	need, limit := matrix.Connections(&p), "its limit"
+	need, _ := matrix.Connections(&p)
+	limit := "its limit"
 	if s := Service(p.Driver); s != nil && s.Limit != "" {
 		limit = s.Limit
 	}

@@ -72,8 +72,8 @@ func (t Targets) Of(driver string) Target {
 // Server returns what cells for the target are resolved with.
 func (t Target) Server() matrix.Server {
 	if t.Missing == nil && t.Kind == matrix.Embedded && t.Service.Embedded == nil {
-		return matrix.Server{Kind: t.Kind, Flag: "-addr embedded",
-			Err: fmt.Errorf("only Redis has a stand-in inside lockbench; -addr private starts %s", t.Service.Name)}
+		return matrix.Server{Kind: t.Kind,
+			Err: fmt.Errorf("-addr embedded: only Redis has a stand-in inside lockbench; -addr private starts %s", t.Service.Name)}
 	}
 	return matrix.Server{Kind: t.Kind, Err: t.Missing}
 }
