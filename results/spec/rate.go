@@ -4,7 +4,6 @@ package spec
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -53,13 +52,12 @@ func ParseRate(text string) (r Rate, err error) {
 	return r, nil
 }
 
-var arrivalsForm = regexp.MustCompile(`^[0-9.]+[kM]?$`)
-
-// arrivals reads arrivals a second; 0 is none that are possible. The unit becomes an exponent, so that 0.57k is 570
-// and not the float beside it.
+// arrivals reads arrivals a second; 0 is none that are possible.
 func arrivals(text string) float64 {
-	perSecond, err := strconv.ParseFloat(strings.NewReplacer("k", "e3", "M", "e6").Replace(text), 64)
-	if err != nil || !arrivalsForm.MatchString(text) || perSecond < MinRate || perSecond > MaxRate {
+	number := strings.TrimRight(text, "kM")
+	power, known := map[string]string{"": "", "k": "e3", "M": "e6"}[text[len(number):]]
+	perSecond, err := parseDecimal(number, power)
+	if err != nil || !known || perSecond < MinRate || perSecond > MaxRate {
 		return 0
 	}
 	return perSecond

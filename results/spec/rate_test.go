@@ -13,6 +13,7 @@ func TestParseRate(t *testing.T) {
 	for text, want := range map[string]string{
 		"5000":       "5000",
 		"5k":         "5000",
+		"1_000":      "1000",
 		"0.5":        "0.5",
 		"0.57k":      "570",
 		"1.5M":       "1500000",
@@ -37,7 +38,7 @@ func TestParseRate(t *testing.T) {
 
 func TestParseRateErrors(t *testing.T) {
 	for _, text := range []string{
-		"", "0", "0.0009", "10000001", "99999999M", "1" + strings.Repeat("0", 400), "-5", " 5", "5 ", "5K", "5kk", "k", "1.5.5", "1e3", "1e3k",
+		"", "0", "0.0009", "10000001", "99999999M", "1" + strings.Repeat("0", 400), "-5", " 5", "5 ", "5K", "5kk", "k", "1.5.5", "_1", "1_", "1__0", "1k_", "1e3", "1e3k",
 		"0x10", "NaN", "inf", "100/s", "many", "1k:50k", "1k:50k:10s:5", "1k::10s", "1k:50k:10", "1k:50k:", "1k:50k:-10s",
 		"1k:50k:1us", "1k:50k:200h", "1k:1000:10s", "stairs:1k:50k:10", "Steps:1k:10s",
 	} {

@@ -271,11 +271,13 @@ func ParseSeed(text string) (uint64, error) {
 	return n, nil
 }
 
-// parseDecimal reads a number in digits and a point, times a power of ten such as e3. The two are read as one, so that
-// 0.57k is 570, and not the float beside it.
+var decimal = regexp.MustCompile(`^([0-9]+(_[0-9]+)*)?\.?[0-9]*$`)
+
+// parseDecimal reads a number in digits, which may be grouped, and a point, times a power of ten such as e3. The two are
+// read as one, so that 0.57k is 570, and not the float beside it.
 func parseDecimal(number, power string) (float64, error) {
-	n, err := strconv.ParseFloat(number+power, 64)
-	if err != nil || strings.Trim(number, "0123456789.") != "" {
+	n, err := strconv.ParseFloat(strings.ReplaceAll(number, "_", "")+power, 64)
+	if err != nil || !decimal.MatchString(number) {
 		return 0, errors.New("must be a number such as 5 or 0.5")
 	}
 	return n, nil
