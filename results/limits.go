@@ -11,21 +11,22 @@ import (
 type LimitedBy string
 
 const (
-	ByRate        LimitedBy = "rate"        // an open loop whose clients kept up with all arrivals
-	ByErrors      LimitedBy = "errors"      // requests that failed, and the pauses after them, took the clients' time or lost arrivals
-	ByKey         LimitedBy = "key"         // keys are locked for most of the time: held, or changing hands
-	ByServerCPU   LimitedBy = "server CPU"  // the server has no processor time left
-	ByLease       LimitedBy = "lease"       // clients wait for keys whose holders have died
-	ByGenerator   LimitedBy = "generator"   // lockbench or its machine
-	ByMachine     LimitedBy = "machine"     // lockbench and its private server, on the cores that they share
-	ByConnections LimitedBy = "connections" // requests wait for one of a pool
-	ByLock        LimitedBy = "lock (wait)" // keys are free though clients wait for them
-	ByClients     LimitedBy = "clients"     // there are too few to keep the keys busy
-	ByUnknown     LimitedBy = "not known"   // the record does not hold what it takes to tell
+	ByRate        LimitedBy = "rate"           // an open loop whose clients kept up with all arrivals
+	ByErrors      LimitedBy = "errors"         // requests that failed, and the pauses after them, took the clients' time or lost arrivals
+	ByKey         LimitedBy = "key"            // keys are locked for most of the time: held, or changing hands
+	ByServerCPU   LimitedBy = "server CPU"     // the server has no processor time left
+	ByDead        LimitedBy = "dead holders"   // clients wait for keys whose holders have died
+	ByGenerator   LimitedBy = "generator"      // lockbench or its machine
+	ByMachine     LimitedBy = "machine"        // lockbench and its private server, on the cores that they share
+	ByOthers      LimitedBy = "other programs" // other programs of lockbench's machine, or an external server there
+	ByConnections LimitedBy = "connections"    // requests wait for one of a pool
+	ByLock        LimitedBy = "lock (wait)"    // keys are free though clients wait for them
+	ByClients     LimitedBy = "clients"        // there are too few to keep the keys busy
+	ByUnknown     LimitedBy = "not known"      // the record does not hold what it takes to tell
 )
 
 // Busy reports whether the limit is that lockbench's own cores were busy, with whatever is on them.
-func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine }
+func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine || by == ByOthers }
 
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
@@ -43,9 +44,9 @@ func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine }
 //     clients that locks do not hold up, or connections.
 //  4. server CPU, if the server used 90 % of what it can (Redis and Valkey execute on one core a node), or the thread that
 //     executes the commands ran for 90 % of the time; or ran or waited for a core that lockbench cannot have had.
-//  5. lease, if locks hold up the clients (Contended), and more than half of their waits are for dead keys.
+//  5. dead holders, if locks hold up the clients (Contended), and more than half of their waits are for dead keys.
 //  6. generator, by its own verdict; or machine, if lockbench and a private server used up the cores that they share, and the
-//     server a third of it at least.
+//     server a third of it at least; or other programs, if they used more of those cores than both.
 //  7. connections: as many requests are under way or wait for a connection as the pool has.
 //  8. key or lock, if locks hold up the clients: key if it is locked (held or changing hands) for longer than it is free although
 //     a client waits. If that is not Known, neither is the limit.

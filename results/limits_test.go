@@ -169,13 +169,13 @@ func TestLimit(t *testing.T) {
 		}, ByUnknown},
 		{"a lock that does not claim to exclude", closed, func(r *Record) { waiting(r); r.Traits.Exclusive = false }, ByUnknown},
 
-		{"keys of dead holders", closed, dying, ByLease},
+		{"keys of dead holders", closed, dying, ByDead},
 		{"clients that wait through several deaths", closed, func(r *Record) {
 			dying(r)
 			r.Plan.Keys, r.Counts.Acquired, r.Latency[Hold], r.Latency[Recovery] = 2, 30, of(30, time.Millisecond), of(8, 2*time.Second)
-		}, ByLease},
-		{"keys of dead holders, on a busy machine", closed, func(r *Record) { dying(r); r.Generator.Saturated = true }, ByLease},
-		{"arrivals that gave up at keys of dead holders", opened, func(r *Record) { dying(r); r.Counts.TimedOut, r.Counts.Offered = 100, 2100 }, ByLease},
+		}, ByDead},
+		{"keys of dead holders, on a busy machine", closed, func(r *Record) { dying(r); r.Generator.Saturated = true }, ByDead},
+		{"arrivals that gave up at keys of dead holders", opened, func(r *Record) { dying(r); r.Counts.TimedOut, r.Counts.Offered = 100, 2100 }, ByDead},
 		{"a dead holder among many waits", closed, func(r *Record) {
 			waiting(r)
 			r.Plan.TTL, r.Latency[Recovery] = 2*time.Second, of(1, 2*time.Second)
@@ -204,7 +204,7 @@ func TestLimit(t *testing.T) {
 		}, ByClients},
 		{"a server in lockbench", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Server.Kind = 190, "embedded" }, ByClients},
 		{"requests that queue at the server", closed, func(r *Record) { r.Cost.ServerCPUUs, r.Bound.RTT = 140, 20*time.Microsecond }, ByServerCPU},
-		{"requests that queue on the machine", closed, func(r *Record) { r.Generator.Machine, r.Bound.RTT = 0.9, 20*time.Microsecond }, ByGenerator},
+		{"requests that queue on the machine", closed, func(r *Record) { r.Generator.Machine, r.Bound.RTT = 0.9, 20*time.Microsecond }, ByOthers},
 		{"requests that queue elsewhere, at processors that nobody knows", closed, func(r *Record) {
 			r.Server.Name, r.Server.Kind, r.Bound.RTT = "postgresql", "external", 20*time.Microsecond
 		}, ByUnknown},
@@ -220,7 +220,7 @@ func TestLimit(t *testing.T) {
 			sharing(r, 1.8, 2)
 			r.Env.GOMAXPROCS = 2
 		}, ByGenerator},
-		{"a machine that something else fills", closed, func(r *Record) { sharing(r, 0.5, 0.6) }, ByGenerator},
+		{"a machine that something else fills", closed, func(r *Record) { sharing(r, 0.5, 0.6) }, ByOthers},
 		{"a machine beside a server elsewhere", closed, func(r *Record) { sharing(r, 1.8, 2); r.Server.Kind = "external" }, ByGenerator},
 		{"a machine of which ZooKeeper took the larger part", closed, func(r *Record) { sharing(r, 2.6, 0.9) }, ByMachine},
 		{"a server that used most of the machine", closed, func(r *Record) { sharing(r, 2, 1.9) }, ByServerCPU},

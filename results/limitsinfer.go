@@ -37,7 +37,7 @@ func (f Figures) limit(r *Record, window time.Duration) Limit {
 		if l.Failing+l.Stuck > 0 || l.Lost > backlogWorth {
 			l.By = ByErrors
 		} else if f.Bound.DeadWaits.Seconds() > mostly*i.all {
-			l.By = ByLease
+			l.By = ByDead
 		}
 		return l
 	}
@@ -67,7 +67,7 @@ func (i *inference) limitedBy() LimitedBy {
 	case i.serverFull(): // 4
 		return ByServerCPU
 	case l.Contended && l.Blocked > mostly*l.Waiting: // 5
-		return ByLease
+		return ByDead
 	case i.Generator.Saturated: // 6
 		return i.busyCores()
 	case i.poolFull(): // 7
@@ -145,18 +145,23 @@ func (i *inference) queuedAt() LimitedBy {
 	return ByClients
 }
 
-// busyCores returns what used up the cores that lockbench runs on: ByMachine if a private server did so together with it, else
-// ByGenerator.
+// busyCores returns who used up the cores that lockbench runs on: ByMachine if a private server did so together with it, ByOthers
+// if neither did, else ByGenerator.
 func (i *inference) busyCores() LimitedBy {
-	if i.r.Server.Kind != "private" || i.Generator.Quota > 0 {
-		return ByGenerator
+	g, server := i.Generator, 0.0
+	if i.r.Server.Kind == "private" {
+		server = max(0, i.l.ServerCores)
 	}
-	own, server, cores := i.Generator.CPU, i.l.ServerCores, i.r.Env.CPUs
-	alone := own >= nearLimit*float64(cmp.Or(i.r.Env.GOMAXPROCS, cores)) || server < (own+server)/3
-	if alone || own+server < crowded*float64(cores) {
-		return ByGenerator
+	own, cores := g.CPU, float64(i.r.Env.CPUs)
+	alone := own >= nearLimit*float64(cmp.Or(i.r.Env.GOMAXPROCS, i.r.Env.CPUs))
+	switch {
+	case g.Quota > 0 || alone:
+	case own >= 0 && g.Machine >= crowded && g.Machine*cores > 2*(own+g.Outside+server):
+		return ByOthers
+	case server >= (own+server)/3 && server > 0 && own+server >= crowded*cores:
+		return ByMachine
 	}
-	return ByMachine
+	return ByGenerator
 }
 
 // mean returns the mean of a metric, and total the sum of its values.

@@ -19,10 +19,10 @@ func TestDeadKeys(t *testing.T) {
 		locked        int64
 		by            results.LimitedBy
 	}{
-		"for ever":          {keys: 1, clients: 4, dead: 9990 * ms, from: 10 * ms, locked: 1, by: results.ByLease},
-		"since the warm-up": {keys: 1, clients: 4, warmup: time.Second, dead: 10 * time.Second, locked: 1, by: results.ByLease},
-		"some of many":      {keys: 100, clients: 4, dead: 4 * 9990 * ms, from: 10 * ms, locked: 4, by: results.ByLease},
-		"until the lease":   {keys: 1, clients: 4, ttl: 100 * ms, dead: 9000 * ms, by: results.ByLease},
+		"for ever":          {keys: 1, clients: 4, dead: 9990 * ms, from: 10 * ms, locked: 1, by: results.ByDead},
+		"since the warm-up": {keys: 1, clients: 4, warmup: time.Second, dead: 10 * time.Second, locked: 1, by: results.ByDead},
+		"some of many":      {keys: 100, clients: 4, dead: 4 * 9990 * ms, from: 10 * ms, locked: 4, by: results.ByDead},
+		"until the lease":   {keys: 1, clients: 4, ttl: 100 * ms, dead: 9000 * ms, by: results.ByDead},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plan("memory", "mutex")

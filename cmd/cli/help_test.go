@@ -182,8 +182,8 @@ func TestHelpNames(t *testing.T) {
 	if !slices.Equal(told, marks) {
 		t.Errorf("help marks has %q, and rows %q", told, marks)
 	}
-	for _, by := range []results.LimitedBy{results.ByRate, results.ByErrors, results.ByKey, results.ByServerCPU, results.ByLease,
-		results.ByGenerator, results.ByMachine, results.ByConnections, results.ByLock, results.ByClients, results.ByUnknown} {
+	for _, by := range []results.LimitedBy{results.ByRate, results.ByErrors, results.ByKey, results.ByServerCPU, results.ByDead,
+		results.ByGenerator, results.ByMachine, results.ByOthers, results.ByConnections, results.ByLock, results.ByClients, results.ByUnknown} {
 		has("marks", strings.Fields(string(by))...)
 	}
 	has("drivers", slices.DeleteFunc(drivers.Names(), func(name string) bool { return strings.HasPrefix(name, "test-") })...)

@@ -149,43 +149,35 @@ func limited(c *results.Cell) string {
 	cores := func(n float64) string { return format.Three(n) + " of " + format.Plural(c.First().Env.CPUs, "core") }
 	var of []string
 	switch l.By {
-	case results.ByKey, results.ByLock, results.ByLease:
-		release := lasting("release", c.Latency[results.Release].Mean)
-		if l.Slower >= 2 {
-			release += fmt.Sprintf(", %.1f × unloaded", l.Slower)
-		}
+	case results.ByKey, results.ByLock, results.ByDead:
+		release := lasting("release", c.Latency[results.Release].Mean) +
+			map[bool]string{true: fmt.Sprintf(", %.1f × unloaded", l.Slower)}[l.Slower >= 2]
 		of = []string{share("held", l.Held), share("in transit", l.Moving), share("dead", l.Dead),
+			map[bool]string{true: lasting("from", c.Bound.DeadFrom)}[l.By == results.ByDead],
 			share("free while wanted", l.Waited), share("free", l.Idle), release}
 	case results.ByClients, results.ByErrors, results.ByUnknown:
 		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
 			share("failing", l.Failing), share("stuck", l.Stuck)}
-	case results.ByServerCPU, results.ByGenerator, results.ByMachine:
+	case results.ByServerCPU, results.ByGenerator, results.ByMachine, results.ByOthers:
 		lower := map[bool]string{true: "saturated, so the lock may do better"}[g.Saturated && l.By.Busy()]
 		of = []string{lower, share("machine busy", g.Machine), titled("lockbench", known(g.CPU, cores)),
 			titled("server", known(l.ServerCores, cores)), share("server waited for a core", l.Thread.Waited)}
 	case results.ByConnections:
 		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
 	}
-	name := string(l.By)
-	if b := c.Bound; l.By == results.ByLease {
-		name = "dead holders"
-		if b.DeadKeys > 0 {
-			locked := fmt.Sprintf("%d of %s locked", b.DeadKeys, format.Plural(int64(c.Plan().Keys*len(c.Trials)), "key"))
-			of = append([]string{locked, lasting("from", b.DeadFrom)}, of...)
-		}
-	}
 	hottest := map[bool]string{true: "hottest "}[l.Hottest]
-	return strings.TrimSuffix(hottest+name+": "+format.Join(of...), ": ")
+	return strings.TrimSuffix(hottest+string(l.By)+": "+format.Join(of...), ": ")
 }
 
 // remediesOf are what to change about a limit.
 var remediesOf = map[results.LimitedBy]string{
 	results.ByKey:         "more keys (-keys), or shorter holds",
 	results.ByLock:        "another design: lockbench list",
-	results.ByLease:       "a shorter -ttl",
+	results.ByDead:       "a shorter -ttl",
 	results.ByServerCPU:   "a faster server, or one of its own (-addr)",
 	results.ByGenerator:   "fewer clients, or lockbench on a machine of its own",
 	results.ByMachine:     "lockbench on another machine than the server (-addr)",
+	results.ByOthers:      "end what else uses this machine",
 	results.ByConnections: "more connections (-conns)",
 	results.ByClients:     "more clients (-clients)",
 	results.ByRate:        "the rate that it sustains: lockbench plan",
@@ -199,7 +191,7 @@ func next(c *results.Cell) string {
 	switch {
 	case c.Violated() && p.TTL > 0 && p.Hold >= p.TTL && !p.Renew:
 		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
-	case c.Violated(), l.By == results.ByLease && !c.First().Traits.Expires && !c.First().Traits.Session:
+	case c.Violated(), l.By == results.ByDead && !c.First().Traits.Expires && !c.First().Traits.Session:
 		return remediesOf[results.ByLock]
 	case polls && redis && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):
 		return "-wait queue" // releases wake those in line
