@@ -185,7 +185,8 @@ var Settings = []Setting{
 		at:    func(p *Plan, _ *Load) Value { return ops.of(&p.Ops) }},
 	{Name: "warmup", Group: "Trials", Default: "2s", Constant: true, Least: "0s", Most: "24h",
 		Usage: "time before it that is not measured", at: func(p *Plan, _ *Load) Value { return period.of(&p.Warmup) }},
-	{Name: "probe", Group: "Trials", Default: "0", Constant: true, Least: "0.01", Most: "1000", Depends: []string{"driver"},
+	{Name: "probe", Group: "Trials", Default: "0", Constant: true, Least: "0.01", Most: "1000",
+		Depends: []string{"driver"},
 		Unread: "a neighbour needs a server to be asked, and this run has none",
 		reads:  func(p *Plan, _ *Load) bool { return p.Server != "in-process" },
 		Usage:  "beside the load, requests a second of an unrelated client on the\nsame server; their latency is reported",
@@ -237,8 +238,8 @@ func (s Setting) Type() string { return s.at(&Plan{}, &Load{}).Type() }
 // without the setting's name. A file of times is not read: its mean is 0.
 func (s Setting) Set(p *Plan, text string) error { return s.at(p, &p.Load).Set(text) }
 
-// Copy gives p the value of another plan; for a setting of classes it gives the other's own to l alone, the load of p or
-// of one of its classes.
+// Copy gives p the value of another plan; for a setting of classes it gives the other's own to l alone, the load of p
+// or of one of its classes.
 func (s Setting) Copy(p *Plan, l *Load, from *Plan) {
 	source := fields(s.at(from, &from.Load))
 	for i, f := range fields(s.at(p, l)) {

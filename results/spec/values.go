@@ -110,8 +110,8 @@ func parseSwitch(text string) (on bool, err error) {
 	return on, err
 }
 
-// parseParams reads options of a library, NAME=VALUE+NAME=VALUE, and sorts them by name, so that a set has one spelling.
-// A plus sign joins them: commas separate the values of a list, and a semicolon would end the shell's command.
+// parseParams reads options of a library, NAME=VALUE+NAME=VALUE, and sorts them by name, so that a set has one
+// spelling. A plus sign joins them: commas separate the values of a list, and a semicolon ends the shell's command.
 func parseParams(text string) (string, error) {
 	words := strings.Split(text, "+")
 	slices.Sort(words)
