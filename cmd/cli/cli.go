@@ -107,10 +107,11 @@ func (p *program) execute(ctx context.Context, args []string) int {
 // root makes the tree of commands.
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:               "lockbench",
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Use:                "lockbench",
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // those of an unknown command
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		CompletionOptions:  cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(*cobra.Command, []string) error {
 			start, _, _ := strings.Cut(page(frontPage), "\n\nFlags ")
 			_, err := fmt.Fprintf(p.stdout, "%s\n  %-66s%s\n", start, "lockbench help, or lockbench help choose", "all flags; which lock for which task?")
@@ -132,7 +133,7 @@ func (p *program) root() *cobra.Command {
 		}
 		names := commandNames(root)
 		hint := suggest.DidYouMean("", args[0], names)
-		if explain(args[0]) != "" {
+		if hint == "" && explain(args[0]) != "" {
 			hint = " (try lockbench help " + args[0] + ")"
 		}
 		return usageErrorf("unknown command %q%s; there are %s", args[0], hint, strings.Join(names, ", "))
