@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
@@ -17,5 +18,18 @@ func TestInterruptedStart(t *testing.T) {
 	p := &program{stdout: discard, stderr: discard, env: environment()}
 	if code := p.execute(ctx, []string{"conformance", "-driver", "go-redis"}); code != exitInterrupted {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// What cannot be printed costs the exit code, also of commands that print no result.
+func TestPrintErrors(t *testing.T) {
+	in, out := io.Pipe()
+	in.Close()
+	for _, line := range []string{"", "help", "help plan", "help lease", "version", "schema", "completion bash", "-dry-run"} {
+		var errs strings.Builder
+		code := run(strings.Fields(line), nil, out, &errs, environment(), nil)
+		if code != exitError || !strings.Contains(errs.String(), "closed pipe") {
+			t.Errorf("lockbench %s: exit code %d, %q", line, code, &errs)
+		}
 	}
 }

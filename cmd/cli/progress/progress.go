@@ -25,15 +25,14 @@ type Writer struct {
 const eraseLine = "\r\x1b[K"
 
 func (w *Writer) Write(p []byte) (int, error) {
-	w.replace(string(p), false)
-	return len(p), nil
+	return len(p), w.replace(string(p), false)
 }
 
 // Status replaces the status line; an empty one takes it away.
-func (w *Writer) Status(text string) { w.replace(text, text != "") }
+func (w *Writer) Status(text string) { _ = w.replace(text, text != "") }
 
 // replace writes a text in the place of the status line, which it may be.
-func (w *Writer) replace(text string, status bool) {
+func (w *Writer) replace(text string, status bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.Scrub != nil {
@@ -43,7 +42,8 @@ func (w *Writer) replace(text string, status bool) {
 		text = eraseLine + text
 	}
 	w.drawn = status
-	_, _ = io.WriteString(w.W, text)
+	_, err := io.WriteString(w.W, text)
+	return err
 }
 
 // Still keeps a message, which may quote a file or a server, from moving the cursor.
