@@ -160,9 +160,6 @@ func (o *options) classes(top spec.Load) (list []spec.Class, err error) {
 				return nil, o.complain(o.ofClass(c, s), "%w", err)
 			}
 		}
-		if p.Open() && c.Find("think") == nil {
-			p.Think, p.ThinkDist = 0, spec.Times{} // the top's is for those who have time to
-		}
 		list = append(list, spec.Class{Name: c.Name, Load: p.Load})
 	}
 	return list, nil

@@ -173,7 +173,7 @@ func limited(c *results.Cell) string {
 var remediesOf = map[results.LimitedBy]string{
 	results.ByKey:         "more keys (-keys), or shorter holds",
 	results.ByLock:        "another design: lockbench list",
-	results.ByDead:       "a shorter -ttl",
+	results.ByDead:        "a shorter -ttl",
 	results.ByServerCPU:   "a faster server, or one of its own (-addr)",
 	results.ByGenerator:   "fewer clients, or lockbench on a machine of its own",
 	results.ByMachine:     "lockbench on another machine than the server (-addr)",

@@ -139,6 +139,7 @@ func unfit(p *spec.Plan, t drivers.Traits) error {
 		rate, immortal := !c.Rate.IsZero(), !t.Expires && !t.Session
 		m = cmp.Or(m, firstBroken(p, c, []rule{
 			{rate && c.Burst > 0, "lock rate burst", "clients come at a rate or in bursts, not both"},
+			{c.Open() && c.Think > 0, "lock think", "arrivals of an open loop come when they are due"}, // Resolve clears it
 			{c.BurstRate() > spec.MaxRate, "lock burst clients", "more than 10M arrivals a second: give a longer -burst"},
 			{c.Crash > 0 && library.Shared(p.Conns), "lock crash",
 				"its clients hold their locks together, and none can die alone"},
