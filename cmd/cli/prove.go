@@ -197,7 +197,7 @@ func (r *proof) findLocks(o *options) error {
 	}
 	for _, lock := range r.asked.Locks {
 		if !slices.ContainsFunc(r.locks, func(l hazards.Lock) bool { return l.Design.Name == lock || l.Design.Name == "" }) {
-			return o.complain(o.get("lock"), "no driver that is proven has a lock %q%s",
+			return o.complain(o.get("lock"), "no driver that is proven has a lock %q%s; see lockbench list",
 				lock, suggest.DidYouMean("", lock, matrix.Names("lock")))
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// DidYouMean returns " (did you mean …?)", or nothing if no name is like s.
+// DidYouMean returns " (did you mean …?)", or nothing if no name is like s, or s is a name.
 func DidYouMean(prefix, s string, names []string) string {
-	if name := nearest(s, names); name != "" {
+	if name := nearest(s, names); name != "" && name != s {
 		return " (did you mean " + prefix + name + "?)"
 	}
 	return ""
