@@ -199,10 +199,10 @@ func (q *question) addLocks() error {
 			}
 		}
 	}
-	q.skipped = append(q.skipped, q.Skipped...)
-	if q.Skipped = nil; len(q.Cells) == 0 {
-		return usageErrorf("there is no candidate: %s", strings.Join(q.skipped, "; "))
+	if len(q.Cells) == 0 { // what is wrong with a design comes before the designs that are left out beside it
+		return usageErrorf("there is no candidate: %s", strings.Join(slices.Concat(q.Skipped, q.skipped), "; "))
 	}
+	q.skipped, q.Skipped = append(q.skipped, q.Skipped...), nil
 	q.Schedule(1, q.Seed)
 	return nil
 }
