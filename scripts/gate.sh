@@ -367,7 +367,7 @@ answer() { # the comparison in every form, and the exit code
 	compare -format "$forms" base.jsonl head.jsonl >"$dir/compare.txt" || code=$?
 	cat "$dir/compare.txt"
 	[ -z "${GITHUB_STEP_SUMMARY:-}" ] || [ ! -f "$dir/compare.md" ] || cat "$dir/compare.md" >>"$GITHUB_STEP_SUMMARY"
-	case $code in 0 | 3 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
+	case $code in 0 | 3 | 4 | 5) ;; *) die 1 "lockbench compare failed with exit code $code" ;; esac
 	case "$violated " in
 	*' head '*' base '* | *' base '*' head '*) say 'both sides violated mutual exclusion, which they claim' ;;
 	*' base '*) say 'the base violated mutual exclusion, which it claims; the head did not' ;;
@@ -380,6 +380,7 @@ answer() { # the comparison in every form, and the exit code
 	case $code in
 	0) say 'passed' ;;
 	3) die 3 'failed: a threshold is missed' ;;
+	4) die 4 'failed: the head violated mutual exclusion, which it claims, more than the base' ;;
 	5) die 5 'inconclusive: the reason is above; if it is noise, more rounds (-n) or a quieter machine may help, and -allow-inconclusive lets it pass' ;;
 	esac
 }

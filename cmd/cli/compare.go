@@ -75,6 +75,9 @@ func (p *program) readSide(name string) (compare.Input, error) {
 var comparisons = kind[*compare.Comparison]{
 	document: report.Comparison,
 	exit: func(c *compare.Comparison) int {
+		if c.Violated() {
+			return exitViolated
+		}
 		return map[compare.Verdict]int{compare.Regressed: exitRegressed, compare.Inconclusive: exitInconclusive}[c.Verdict]
 	},
 	formats: []output[*compare.Comparison]{

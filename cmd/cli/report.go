@@ -120,7 +120,7 @@ type reported struct {
 var reports = kind[reported]{
 	document: func(v reported) *report.Document { return report.Run(v.cells, v.check) },
 	exit: func(v reported) int {
-		if len(v.check.Thresholds) == 0 {
+		if len(v.check.Thresholds) == 0 && v.check.Verdict != compare.Violated {
 			return exitOK
 		}
 		return map[compare.Verdict]int{

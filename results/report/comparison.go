@@ -68,7 +68,7 @@ var verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗ ", compare
 func (t *comparison) title() string {
 	text, passed := verdictMarks[t.Verdict]+string(t.Verdict), verdictTones[t.Verdict] == Plain
 	i := slices.IndexFunc(t.worst, func(r compare.Judged) bool { return r.Verdict == t.Verdict })
-	if t.Broken > 0 || t.Verdict == compare.Regressed && t.worst[i].Figure.Name == "violations" {
+	if t.Violated() {
 		text = "✗ mutual exclusion violated"
 	}
 	if i >= 0 && t.worst[i].Reason != "" {
