@@ -41,7 +41,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	why := "lockbench " + c.Name() + " takes flags only"
+	why := "lockbench " + c.Name() + " takes flags only; a value with spaces needs quotes"
 	if vs := c.Flags().Lookup("vs"); vs != nil && vs.Changed {
 		why = "-vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'"
 	} else if slices.Contains([]string{"on", "off", "on,off", "off,on", "true", "false"}, args[0]) {

@@ -89,7 +89,7 @@ var (
 var serverFlags = []flagDef{
 	{"addr", "", groupServer, "URL", "", false, "your server: redis://…, zookeeper://…, etcd://…, mysql://…, postgres://…\n(also rediss://…, etcds://…, unix:///path, host:port; default: REDIS_URL; a comma list\nfor several); or private, which lockbench starts, or embedded (Redis, in-process)"},
 	{"password-file", "", groupServer, "FILE", "", false, "file with the password (or set LOCKBENCH_PASSWORD)"},
-	{"prefix", "", groupServer, "TEXT", "", false, "what keys begin with that the user may use (Redis, etcd): -prefix app:\ngives lockbench's names app:lockbench:…"},
+	{"prefix", "", groupServer, "TEXT", "", false, "the prefix of all keys that your user may touch (Redis, etcd): with -prefix app:\nnames begin with app:lockbench:"},
 	{"tls-ca", "", groupServer, "FILE", "", false, "certificates (PEM) that sign the server's; turns TLS on"},
 	{"tls-cert", "", groupServer, "FILE", "", false, "our certificate and its key (PEM), if the server asks for one"},
 	{"tls-server-name", "", groupServer, "NAME", "", false, "name in the server's certificate, if not the address's"},
@@ -110,7 +110,7 @@ var runOutputFlags = []flagDef{
 	metricsFlag,
 	liveFlag,
 	quietFlag,
-	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload (a line for each\nof several), run nothing"},
+	{"dry-run", "", groupOutput, "", "false", false, "print the plan as a file for -workload (of several plans a\nlist: what follows each dash is such a file), run nothing"},
 	formatFlag,
 	verboseFlag,
 }
@@ -118,7 +118,7 @@ var runOutputFlags = []flagDef{
 var (
 	sloFlag = flagDef{"slo", "", groupQuestion, "SLO", "", false, "what must be true of the arrivals: quantiles of the response and a\nshare of errors, response.p99<20ms,errors<0.1%"}
 
-	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: csv, html=FILE, markdown and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
+	formatFlag = flagDef{"format", "", groupOutput, "NAME[=FILE]", "", false, "other formats: markdown, html=FILE and more (help formats)\n(a comma list, each into a file; one without a file replaces the table)"}
 
 	metricsFlag = flagDef{"metrics-addr", "", groupOutput, "HOST:PORT", "", false, "serve Prometheus metrics there while it runs, at /metrics; a port\nalone is one of 127.0.0.1"}
 	liveFlag    = flagDef{"live", "", groupOutput, "", "false", false, "serve a page to watch it, at -metrics-addr or else at a free port of\n127.0.0.1; at its end it shows the report"}

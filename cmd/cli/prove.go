@@ -38,8 +38,8 @@ var proveFlags = []flagDef{
 	{"hazard", "", groupProof, "LIST", "", false, "hazards: names or numbers (default: all; -dry-run lists them)"},
 	{"driver", "", groupProof, "LIST", "", false, "drivers whose locks are proven (default: all)"},
 	{"lock", "", groupProof, "LIST", "", false, "their lock designs (default: all that claim to exclude)"},
-	{"attempts", "", groupProof, "N", "", false, "attempts of each cell, if there is time for them: none of 20 that\n" +
-		"fails leaves 14 % possible, none of 59 leaves 5 % (default 20, or one\nfor each gap of every-gap if more)"},
+	{"attempts", "", groupProof, "N", "", false, "attempts of each cell, if there is time for them: after 20\n" +
+		"that survive up to 14 % may still fail, after 59 up to 5 % (default\n20, or one for each gap of every-gap if more)"},
 	{"seed", "", groupProof, "N", "0", false, "number of the first attempt: the same number makes the same attempt"},
 	{"ttl", "", groupProof, "TIME", "0s", false, "lease of the locks, or time-out of their sessions (default: as short\n" +
 		"as each service allows, 300ms to 2s); longer for a slow machine"},
@@ -47,7 +47,7 @@ var proveFlags = []flagDef{
 	{"baseline", "", groupProof, "FILE", "", false,
 		"an earlier report (-format json=FILE): fails if a design fails that\nsurvived there, or fails more than there"},
 	{"evidence", "", groupOutput, "DIR", "", false, "write the story of each cell into DIR: who held the key when; and\n" +
-		"of each that fails the order of its requests, as far as there is one"},
+		"for each that fails how its requests can be ordered, if at all"},
 	liveFlag,
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},

@@ -17,7 +17,7 @@ import (
 
 // fleetFlags say where a process stands among others; an engine that starts them says it by itself.
 var fleetFlags = []flagDef{
-	{"rank", "", groupFleet, "K/N", "", false, "this is process K, from 0, which leads, of a fleet of N; 0/1 runs alone\n(default: as srun, mpirun or an Indexed Job says)"},
+	{"rank", "", groupFleet, "K/N", "", false, "this is process K of a fleet of N; 0 is the first, and leads; 0/1 runs alone\n(default: as srun, mpirun or an Indexed Job says)"},
 	{"rendezvous", "", groupFleet, "HOST:PORT", "", false, "where rank 0 waits for the others (default: as the engine says)"},
 	{"join-timeout", "", groupFleet, "TIME", "5m", false, "how long to wait until all processes have come"},
 }

@@ -80,7 +80,7 @@ func History(cells []*results.Cell) *Document {
 	d := &Document{Command: "lockbench history"}
 	rate, change, _ := strings.Cut(last[3].Text+" ", " ")
 	if d.Title = strings.TrimSpace(rate + " locks/s at " + last[1].Text + " " + change); math.IsInf(pasts[0].change, 1) && len(pasts) > 1 {
-		d.Title = fmt.Sprintf("nothing to compare: none of %d cells has two points", len(pasts))
+		d.Title = fmt.Sprintf("nothing to compare: no cell of %d has two points", len(pasts))
 	} else if len(pasts) > 1 {
 		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[5].Text), d.Title)
 	}
