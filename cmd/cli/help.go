@@ -125,8 +125,10 @@ type passage struct {
 }
 
 var (
-	// parts are entries of lists, the first with the heading, and paragraphs with what is indented below them.
-	parts = regexp.MustCompile(`(?m)^((\S.*:\n)? {1,2}\S.*\n( {3}.*\n)*|(\S.*\n)+( .*\n)*)`)
+	// parts are entries of lists, the first with the heading, and paragraphs with what is indented below them, or with the
+	// examples that they announce.
+	parts = regexp.MustCompile(`(?m)^((\S.*:\n)? {1,2}\S.*\n( {3}.*\n)*|` +
+		`(\S.*\n)*\S.*:\n\n( +(\S+=\S+ )*lockbench .*\n)+|(\S.*\n)+( .*\n)*)`)
 
 	term = regexp.MustCompile(`[^ ,:]+`)
 

@@ -230,6 +230,7 @@ func TestHelpWords(t *testing.T) {
 		"kubernetes":     "kubectl",
 		"k8s":            "processes: Slurm",
 		"slurm":          "srun",
+		"nomad":          "lockbench -rank 1/2",
 		"MPI":            "mpirun",
 		"GitHub":         "uses: actions/checkout",
 		"Jenkins":        "gate: GitHub",
