@@ -51,12 +51,22 @@ type ticker struct {
 	used   time.Duration // CPU time of the process at that time
 	pauses []results.Pause
 	paused time.Duration // in the measured window, starvation left out
+	unsure *unsure       // the last pause, as long as its threads may turn out to have been starved
 	delay  host.RunDelay // of the threads…
 	read   time.Duration // …at that time
 
 	granted  int64         // locks granted by the last tick
 	since    time.Duration // granted has been the same since then, pauses left out
 	grantGap results.Pause // the longest time in the window without a grant
+}
+
+// unsure is a pause in which no thread is known to have waited for a core. The kernel counts a wait when it is over: threads that
+// wait still when the ticker runs again have nothing to show.
+type unsure struct {
+	results.Pause
+	index  int           // in pauses, if it is kept
+	paused time.Duration // that it adds to paused
+	before host.RunDelay
 }
 
 func newTicker(e *engine) *ticker {
@@ -74,6 +84,9 @@ func (t *ticker) begin() {
 func (t *ticker) close() {
 	close(t.stopped)
 	t.ticking.Wait()
+	if t.unsure != nil {
+		t.settle(host.ReadRunDelay(t.e.root))
+	}
 }
 
 func (t *ticker) run() {
@@ -97,11 +110,12 @@ func (t *ticker) tick(now time.Duration) {
 		return
 	}
 	used := t.cpu() // by now: the reading below takes time, too
-	waited := time.Duration(-1)
+	waited, before := time.Duration(-1), t.delay
 	if now-t.read >= delayEvery {
 		began := time.Now()
 		delay := host.ReadRunDelay(t.e.root)
 		waited = delay.Since(t.delay)
+		t.settle(delay)
 		if time.Since(began) < slowReading {
 			t.delay, t.read = delay, now
 		}
@@ -110,7 +124,8 @@ func (t *ticker) tick(now time.Duration) {
 		// Threads that were stopped were not ready to run; those that were starved waited for a core.
 		p := results.Pause{At: t.due, Length: late, Starved: waited < 0 || waited >= late/2}
 		if !p.Starved {
-			t.paused += t.e.inside(t.due, now)
+			t.unsure = &unsure{p, len(t.pauses), t.e.inside(t.due, now), before}
+			t.paused += t.unsure.paused
 		}
 		if len(t.pauses) < maxPauses {
 			t.pauses = append(t.pauses, p)
@@ -126,6 +141,19 @@ func (t *ticker) tick(now time.Duration) {
 	t.e.recorder.Return(shard)
 	t.last, t.used = now, used
 	t.watchGrants(now)
+}
+
+// settle decides from the next reading whether the last pause was one: a thread that was starved waited for as long as that, and
+// one that was stopped has hardly waited since.
+func (t *ticker) settle(delay host.RunDelay) {
+	u := t.unsure
+	if t.unsure = nil; u == nil || delay.Longest(u.before) < u.Length/2 {
+		return
+	}
+	t.paused -= u.paused
+	if u.index < len(t.pauses) {
+		t.pauses[u.index].Starved = true
+	}
 }
 
 // watchGrants measures for how long no lock was granted in the window.

@@ -39,6 +39,29 @@ func (t *ticker) runs(until time.Duration, cpu *time.Duration) {
 	}
 }
 
+// TestTickerSettles: the kernel counts a wait for a core when it is over, so that threads which still wait after a pause look as if they
+// had been stopped. One that was stopped waits now and then, too.
+func TestTickerSettles(t *testing.T) {
+	for waited, starved := range map[string]bool{"0": false, "90000000": false, "1500000000": true} {
+		var cpu time.Duration
+		tk := ticking(t, &cpu)
+		tk.e.root = waiting("0")
+		tk.runs(2*time.Second, &cpu)
+		tk.tick(4 * time.Second)
+		tk.e.root = waiting(waited)
+		tk.runs(4200*ms, &cpu)
+		tk.e.root = waiting("9000000000") // which belongs to no pause
+		tk.runs(4500*ms, &cpu)
+		paused := 1995 * ms
+		if starved {
+			paused = 0
+		}
+		if want := []results.Pause{{At: 2005 * ms, Length: 1995 * ms, Starved: starved}}; !slices.Equal(tk.pauses, want) || tk.paused != paused {
+			t.Errorf("waited %s ns: pauses %v, %v of the window", waited, tk.pauses, tk.paused)
+		}
+	}
+}
+
 // sluggish is a file system that takes its time to open files, in which the process uses two cores.
 type sluggish struct {
 	fs.FS

@@ -86,6 +86,14 @@ func parseSchedstat(text string) (ran, waited time.Duration, ok bool) {
 	return time.Duration(first), time.Duration(second), true
 }
 
+// Longest returns how long the thread waited after before that waited longest.
+func (d RunDelay) Longest(before RunDelay) (most time.Duration) {
+	for thread, waited := range d {
+		most = max(most, waited-before[thread])
+	}
+	return most
+}
+
 // Since returns how long the threads waited after before, summed over all of them; negative if that is not known. What a thread
 // waited that has ended meanwhile is lost; Go's threads hardly ever end.
 func (d RunDelay) Since(before RunDelay) (sum time.Duration) {
