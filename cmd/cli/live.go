@@ -82,8 +82,13 @@ func (w *observer) Begin(j runner.Job) {
 	w.doing(format.Join(w.trial(), w.label(j)))
 }
 
-// trial says which one it is.
-func (w *observer) trial() string { return fmt.Sprintf("trial %d%s", w.job.Number, w.of) }
+// trial says which one it is; empty if there is one.
+func (w *observer) trial() string {
+	if w.of == " of 1" {
+		return ""
+	}
+	return fmt.Sprintf("trial %d%s", w.job.Number, w.of)
+}
 
 func (w *observer) Watch(v workloads.View, t matrix.Trial) {
 	w.metrics.Begin(v, observe.Trial{Cell: t.Cell, Trial: t.Trial})
@@ -133,7 +138,7 @@ func (w *observer) line(s workloads.Snapshot) {
 	if label := w.label(w.job); label != "" {
 		parts = append(parts, label)
 	}
-	text := w.trial() + ": " + strings.Join(parts, " | ")
+	text := strings.TrimPrefix(w.trial()+": "+strings.Join(parts, " | "), ": ")
 	if w.columns == 0 {
 		fmt.Fprintln(w.stderr, text)
 		return
