@@ -84,7 +84,7 @@ func History(cells []*results.Cell) *Document {
 	} else if len(pasts) > 1 {
 		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[5].Text), d.Title)
 	}
-	d.When = format.Join(format.Plural(len(points), "point"), asked(samples),
+	d.When = format.Join(format.Plural(len(t.Rows), "point"), asked(samples),
 		format.Labelled("without partial records:", int64(len(trials)-len(whole))))
 	d.add(Block{Table: &newest}, Block{Chart: c})
 	if len(t.Rows) > len(newest.Rows) {

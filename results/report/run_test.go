@@ -193,7 +193,7 @@ func TestExcluded(t *testing.T) {
 		{results.Safety{Grants: 81_942, Power: power(2310)}, true, "violations 0 · 2,310 of 81,942 grants among its own clients could show one · rarer than 1 in 770 (95 %)",
 			"no violation seen"},
 		{results.Safety{Grants: 9, Power: power(0)}, false, "violations 0 in 9 grants: none could have been seen", ""},
-		{results.Safety{Grants: 9, Power: power(3)}, false, "violations 0 · 3 of 9 grants could show one · too few to tell", ""},
+		{results.Safety{Grants: 9, Power: power(5)}, false, "violations 0 · 5 of 9 grants could show one · too few to tell", "no violation seen"},
 		{results.Safety{Grants: 9}, false, "violations 0 in 9 grants: unknown whether one could have been seen", ""},
 		{results.Safety{}, false, "violations 0 in 0 grants: unknown whether one could have been seen", ""},
 		{results.Safety{Grants: 9, LostEarly: 2, Power: power(9)}, false, "violations 0 · 9 of 9 grants could show one", "(2 of 9 grants)"},

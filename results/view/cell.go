@@ -93,7 +93,7 @@ func Exclusion(c *results.Cell) string {
 	switch rate, bounded := c.Figures().MaxRate(); {
 	case s.Longest > 0:
 		text += " · longest overlap " + format.Duration(s.Longest) + ", in all " + format.Duration(s.Overlap)
-	case bounded:
+	case bounded && rate <= 0.5: // 1 in 1 would say nothing
 		text += " · rarer than 1 in " + format.Count(int64(1/rate)) + " (95 %)"
 	case c.Breaches()+s.Possible > 0:
 	case s.Power == nil:
