@@ -165,7 +165,7 @@ func limited(c *results.Cell) string {
 	case results.ByConnections:
 		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
 	}
-	hottest := map[bool]string{true: "hottest "}[l.Hottest]
+	hottest := map[bool]string{true: "hottest "}[l.Hottest && (l.By == results.ByKey || l.By == results.ByLock)]
 	return strings.TrimSuffix(hottest+string(l.By)+": "+format.Join(of...), ": ")
 }
 

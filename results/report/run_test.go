@@ -216,6 +216,19 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
+// TestHottest: only what limits one key is said of the hottest.
+func TestHottest(t *testing.T) {
+	r := record(0)
+	r.Plan.KeyDist = spec.Must(spec.ParseKeys("zipf:1.1"))
+	if got := limited(cellsOf(t, r)[0]); !strings.HasPrefix(got, "hottest key: ") {
+		t.Error(got)
+	}
+	r.Generator.Saturated, r.Generator.CPU, r.Bound.LocksPerS, r.Bound.Efficiency = true, 1.9, 88_070, 0.1
+	if got := limited(cellsOf(t, r)[0]); !strings.HasPrefix(got, "generator: ") {
+		t.Error(got)
+	}
+}
+
 // TestThresholds: what was missed comes first, and the title says it.
 func TestThresholds(t *testing.T) {
 	var limits []compare.Threshold
