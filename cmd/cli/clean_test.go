@@ -35,7 +35,7 @@ func TestCleanRefusesRecords(t *testing.T) {
 		{"another driver", "no names of x", func(r *results.Record) { r.Plan.Driver = "x" }},
 		{"no server", "no names of memory", func(r *results.Record) { r.Plan.Driver, r.Plan.Lock = "memory", "mutex" }},
 		{"another service", "-addr: redis:// is an address of redis", func(r *results.Record) { r.Plan.Driver, r.Plan.Lock = "etcd", "lease" }},
-		{"another lock", `unknown lock "x"; there are set-nx`, func(r *results.Record) { r.Plan.Lock = "x" }},
+		{"another lock", `-lock x: it has only set-nx`, func(r *results.Record) { r.Plan.Lock = "x" }},
 		{"too many keys", "-keys 20000000", func(r *results.Record) { r.Plan.Keys = 20_000_000 }},
 		{"shared names", "-shared runs", func(r *results.Record) { r.Plan.Shared = true }},
 	} {

@@ -114,7 +114,7 @@ func TestVersusRefusals(t *testing.T) {
 		{"", "-clients", "-vs: -clients needs a value (N)"},
 		{"", "-clients 8,64", "-vs: the base has clients 64 and the head 8,64: as many values on both sides, since each cell needs one partner"},
 		{"-wait poll,queue", "-wait block", "-vs: the base has wait poll,queue and the head block: as many values on both sides"},
-		{"", "-lock mutex", "-vs: nothing to run: rueidis -lock mutex: unknown lock"},
+		{"", "-lock mutex", "-vs: nothing to run: rueidis -lock mutex: it has only set-nx"},
 		{"", "-workload '{duration: 3s}'", "-vs: the base has duration 10s and the head 3s: both sides are measured alike"},
 		{"", "-workload '{keys: [1, 2]}'", "-vs: the base has keys 1 and the head 1,2: as many values on both sides"},
 		{"-password x", "", "-password: a password in the arguments"},

@@ -128,7 +128,11 @@ func findDesign(p *spec.Plan) (design drivers.Design, err error) {
 		return design, &Misfit{p.Driver, "no such driver"}
 	}
 	if design, err = drivers.FindDesign(driver, p.Lock); err != nil {
-		return design, &Misfit{p.Driver + " -lock " + p.Lock, err.Error()}
+		var names []string
+		for _, d := range driver.Designs() {
+			names = append(names, d.Name)
+		}
+		return design, &Misfit{p.Driver + " -lock " + p.Lock, "it has only " + strings.Join(names, ", ")}
 	}
 	if _, err = drivers.ReadParams(driver, p.ParamMap()); err != nil {
 		err = misfit(p, spec.Class{}, "param", err.Error())

@@ -46,7 +46,7 @@ func TestResolve(t *testing.T) {
 		{"rueidis", Server{Kind: Embedded}, func(p *spec.Plan) { p.Topology = "cluster" },
 			"rueidis -topology cluster: the embedded server cannot be part of one; -addr private can"},
 		{"memory", Server{Kind: InProcess}, func(p *spec.Plan) { p.Topology = "cluster" }, "memory -topology cluster: it knows single servers only"},
-		{"memory", Server{Kind: InProcess}, func(p *spec.Plan) { p.Lock = "fair" }, `memory -lock fair: unknown lock "fair"; there are mutex, reentrant`},
+		{"memory", Server{Kind: InProcess}, func(p *spec.Plan) { p.Lock = "fair" }, `memory -lock fair: it has only mutex, reentrant`},
 		{"etcd", private, func(p *spec.Plan) { p.Pipelining = "off" }, "etcd -pipelining off: its library leaves no choice"},
 		{"redsync", private, func(p *spec.Plan) { p.Pipelining = "auto" }, "redsync -pipelining auto: its library leaves no choice"},
 		{"rueidis", private, func(p *spec.Plan) { p.Clients = 0 }, "-clients 0: must be 1 to 1000000"},
