@@ -125,15 +125,20 @@ func Start(name string) (Driver, error) {
 
 // FindDesign returns the design of d with that name; the empty name means the first, which is the default.
 func FindDesign(d Driver, name string) (Design, error) {
-	designs := d.Designs()
-	names := make([]string, len(designs))
-	for i, design := range designs {
+	for _, design := range d.Designs() {
 		if name == "" || design.Name == name {
 			return design, nil
 		}
-		names[i] = design.Name
 	}
-	return Design{}, fmt.Errorf("unknown lock %q; there are %s", name, strings.Join(names, ", "))
+	return Design{}, fmt.Errorf("unknown lock %q; there are %s", name, strings.Join(DesignNames(d), ", "))
+}
+
+// DesignNames returns the names of the designs of d, that of the default first.
+func DesignNames(d Driver) (names []string) {
+	for _, design := range d.Designs() {
+		names = append(names, design.Name)
+	}
+	return names
 }
 
 // Chosen returns the design of d that cfg chooses, and the library's options with defaults filled in.

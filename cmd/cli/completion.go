@@ -115,9 +115,7 @@ func (f flagDef) values(c *cobra.Command, word string) (names []string) {
 		for driver := range strings.SplitSeq(c.Flag("driver").Value.String(), ",") {
 			driver, _, _ = matrix.CutTopology(driver)
 			if d, err := drivers.Lookup(driver); err == nil {
-				for _, design := range d.Designs() {
-					names = append(names, design.Name)
-				}
+				names = append(names, drivers.DesignNames(d)...)
 			}
 		}
 	case "need":

@@ -43,10 +43,7 @@ func (p *program) conform(ctx context.Context, o *options) error {
 	}
 	locks := strings.Split(o.text("lock"), ",")
 	if o.text("lock") == "" {
-		locks = nil
-		for _, design := range d.Designs() {
-			locks = append(locks, design.Name)
-		}
+		locks = drivers.DesignNames(d)
 	}
 	for _, lock := range locks {
 		if _, err := drivers.FindDesign(d, lock); err != nil {

@@ -24,9 +24,7 @@ func Names(setting string) []string {
 		var locks []string
 		for _, name := range append(drivers.Names(), drivers.Found()...) {
 			d, _ := drivers.Lookup(name)
-			for _, design := range d.Designs() {
-				locks = append(locks, design.Name)
-			}
+			locks = append(locks, drivers.DesignNames(d)...)
 		}
 		slices.Sort(locks)
 		return slices.Compact(locks)
@@ -128,11 +126,7 @@ func findDesign(p *spec.Plan) (design drivers.Design, err error) {
 		return design, &Misfit{p.Driver, "no such driver"}
 	}
 	if design, err = drivers.FindDesign(driver, p.Lock); err != nil {
-		var names []string
-		for _, d := range driver.Designs() {
-			names = append(names, d.Name)
-		}
-		return design, &Misfit{p.Driver + " -lock " + p.Lock, "it has only " + strings.Join(names, ", ")}
+		return design, &Misfit{p.Driver + " -lock " + p.Lock, "it has only " + strings.Join(drivers.DesignNames(driver), ", ")}
 	}
 	if _, err = drivers.ReadParams(driver, p.ParamMap()); err != nil {
 		err = misfit(p, spec.Class{}, "param", err.Error())
