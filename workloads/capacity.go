@@ -45,20 +45,17 @@ func (e *engine) fillLimit(r *results.Record, t rest) {
 	}
 }
 
-// fillDead says how long keys were locked by holders that had died. With other processes or runs nobody knows here whom a key was
-// granted after a death.
+// fillDead fills in how long keys were locked by holders that had died. A key may be granted in another process or
+// run after a death, which this one does not see.
 func (e *engine) fillDead(b *results.Bound) {
 	p := &e.run.Plan
 	mortal := slices.ContainsFunc(p.Groups(), func(c spec.Class) bool { return c.Crash > 0 })
 	if e.oracle == nil || !mortal || p.Shared || p.Processes > 1 {
 		return
 	}
-	lease := time.Duration(math.MaxInt64)
-	if e.traits.Expires || e.traits.Session {
-		lease = 0
-		for _, g := range p.Groups() {
-			lease = max(lease, g.TTL)
-		}
+	var lease time.Duration
+	for _, g := range p.Groups() {
+		lease = max(lease, g.TTL)
 	}
 	b.Dead, b.DeadWaits = time.Duration(e.dead.locked.Load()), time.Duration(e.dead.waited.Load())
 	for key := range e.keys {
@@ -66,14 +63,23 @@ func (e *engine) fillDead(b *results.Bound) {
 		if died == 0 || died >= e.until() {
 			continue
 		}
-		end := e.until()
-		if lease < end-died {
-			end = died + lease
-		} else if b.DeadKeys++; b.DeadKeys == 1 || died-e.from < b.DeadFrom {
+		freed := e.freed(died, lease)
+		b.Dead += e.inside(died, freed)
+		if freed < e.until() {
+			continue
+		}
+		if b.DeadKeys++; b.DeadKeys == 1 || died-e.from < b.DeadFrom {
 			b.DeadFrom = max(0, died-e.from)
 		}
-		b.Dead += e.inside(died, end)
 	}
+}
+
+// freed returns when a key is free whose holder died then: when its lease or session ends, or never.
+func (e *engine) freed(died, lease time.Duration) time.Duration {
+	if e.traits.Expires || e.traits.Session {
+		return died + lease
+	}
+	return math.MaxInt64
 }
 
 // loadedRTT returns the round trip under the load, if that was faster than the idle one: an idle core sleeps between pings and

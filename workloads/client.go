@@ -279,13 +279,10 @@ func (c *client) enter() {
 	}
 }
 
-// waitedForDead counts how long an acquisition that is over waited for its key, whose holder died then. It returns how much of the
-// window the key was locked by it: until its lease ended at the most, since later the key was free.
+// waitedForDead counts how long an acquisition that is over waited for its key, whose holder died then. It returns
+// how much of the window the key was locked by it: until its lease ended at the most, since later the key was free.
 func (c *client) waitedForDead(died time.Duration) (locked time.Duration) {
-	end := c.granted
-	if c.e.traits.Expires || c.e.traits.Session {
-		end = min(end, died+c.lease.TTL)
-	}
+	end := min(c.granted, c.e.freed(died, c.lease.TTL))
 	c.e.dead.waited.Add(int64(c.e.inside(max(died, c.start), end)))
 	return c.e.inside(died, end)
 }
@@ -483,8 +480,8 @@ func (c *client) mustUndo(a *wait.Attempt) bool {
 	return a.Unknown && (!c.e.cleans || c.granted < c.e.until())
 }
 
-// undone goes on after the answer to the release after an attempt that failed so. A key that another client holds was not granted
-// to this one.
+// undone goes on after the answer to the release after an attempt that failed so. A key that another client holds was
+// not granted to this one.
 func (c *client) undone(err, undone error) {
 	if undone != nil && (c.e.oracle == nil || !c.e.oracle.Held(int(c.key))) {
 		c.e.stuck.leave(c, "acquire", err, c.granted)

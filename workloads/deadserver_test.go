@@ -9,11 +9,12 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// hung is a service whose server is gone from a time on: each request takes as long as the driver's IO time-out.
+// hung is a service whose server is gone from a time on, or until another: each request takes as long as the driver's IO
+// time-out, and has no effect.
 type hung struct {
 	drivers.Service
-	from time.Time
-	io   time.Duration
+	from, to time.Time // a zero to is never
+	io       time.Duration
 }
 
 type hungSession struct {
@@ -27,7 +28,7 @@ func (h hung) Session(ctx context.Context, id int) (drivers.Session, error) {
 }
 
 func (h hung) answer() error {
-	if time.Now().Before(h.from) {
+	if now := time.Now(); now.Before(h.from) || !h.to.IsZero() && now.After(h.to) {
 		return nil
 	}
 	time.Sleep(h.io)
@@ -58,7 +59,7 @@ func TestDeadServer(t *testing.T) {
 		const patience, io = 7 * time.Second, 5 * time.Second
 		ctx, stop := context.WithTimeout(t.Context(), time.Until(gone)+patience)
 		defer stop()
-		r, err := (&Run{Plan: p, Service: hung{open(t, p), gone, io}, Prefix: "test:"}).Do(ctx)
+		r, err := (&Run{Plan: p, Service: hung{Service: open(t, p), from: gone, io: io}, Prefix: "test:"}).Do(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,43 +108,6 @@ func TestStuckKeys(t *testing.T) {
 	}
 }
 
-// silent is a service that answers no request for a while: none has an effect.
-type silent struct {
-	drivers.Service
-	from, to time.Time
-}
-
-type silentSession struct {
-	drivers.Session
-	*silent
-}
-
-func (s *silent) Session(ctx context.Context, id int) (drivers.Session, error) {
-	session, err := s.Service.Session(ctx, id)
-	return silentSession{session, s}, err
-}
-
-func (s silentSession) silence() error {
-	if now := time.Now(); now.Before(s.from) || now.After(s.to) {
-		return nil
-	}
-	return &drivers.Error{Class: drivers.ClassTimeout, Op: "test", Err: errors.New("no answer")}
-}
-
-func (s silentSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if err := s.silence(); err != nil {
-		return false, err
-	}
-	return s.Session.Try(ctx, l)
-}
-
-func (s silentSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	if err := s.silence(); err != nil {
-		return false, err
-	}
-	return s.Session.Release(ctx, l)
-}
-
 // TestHeldByRight: one client after another holds the key for long, as leaders do. An outage of 0.1 s, in which nobody releases,
 // leaves nothing locked.
 func TestHeldByRight(t *testing.T) {
@@ -154,7 +117,7 @@ func TestHeldByRight(t *testing.T) {
 			p.Clients, p.Hold, p.Poll, p.Timeout, p.Duration, p.TTL = 8, hold, 10*ms, timeout, 20*time.Second, time.Minute
 			bubble(t, p, func(s drivers.Service) drivers.Service {
 				begin := time.Now().Add(time.Second)
-				return &silent{Service: s, from: begin, to: begin.Add(100 * ms)}
+				return hung{Service: s, from: begin, to: begin.Add(100 * ms)}
 			}, func(t *testing.T, r *results.Record) {
 				if by := r.Limit().By; r.Counts.Failed() == 0 || r.Counts.StuckKeys > 0 || by == results.ByErrors || r.Partial != "" && hold < p.Duration {
 					t.Errorf("%v %v: %d errors, %d keys stuck, limited by %q, partial %q", hold, timeout, r.Counts.Failed(), r.Counts.StuckKeys, by, r.Partial)

@@ -23,7 +23,7 @@ func (o *Oracle) Refused(key, me int) (holder int, watched, first bool) {
 // Held reports whether a client holds the key.
 func (o *Oracle) Held(key int) bool { return count(o.cells[key].word.Load()) > 0 }
 
-// Died returns when the last holder of a key that nobody holds crashed; 0 if it did not.
+// Died returns when the last holder of a key crashed; 0 if it did not, or if a client holds the key.
 func (o *Oracle) Died(key int) time.Duration {
 	c := &o.cells[key]
 	if count(c.word.Load()) > 0 {
