@@ -108,7 +108,8 @@ type Traits struct {
 	MaxSessions int  `json:"max_sessions,omitempty"` // the most sessions that the service can take; 0 means no limit
 }
 
-// Design describes one lock design for listings, and in the JSON of lockbench list. The text is for people who choose a lock.
+// Design describes one lock design for listings, and in the JSON of lockbench list. The text is for people who choose
+// a lock.
 type Design struct {
 	Name   string `json:"lock"`            // the value of -lock
 	Traits Traits `json:"traits"`          // its claims when a service is opened with it, apart from MaxSessions

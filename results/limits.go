@@ -183,8 +183,8 @@ func (f Figures) lost() float64 {
 }
 
 // failing returns the share of the clients' time that requests that failed took, with the pauses after them, if it is more than
-// the books may be out by: then it was those that arrivals waited for, whatever the others took. all is that time in seconds. In
-// records from before it was measured it is what the books lack.
+// the books may be out by: then it was those that arrivals waited for, whatever the others took. all is that time in
+// seconds. In records from before it was measured it is what the books lack.
 func (f Figures) failing(all float64) float64 {
 	share := f.Bound.Failing.Seconds() / max(1e-9, all)
 	if f.Bound.Failing == 0 && f.Counts.Failed() > 0 && f.Bound.Little > 0 {

@@ -145,8 +145,8 @@ func (i *inference) queuedAt() LimitedBy {
 	return ByClients
 }
 
-// busyCores returns who used up the cores that lockbench runs on: ByMachine if a private server did so together with it, ByOthers
-// if neither did, else ByGenerator.
+// busyCores returns who used up the cores that lockbench runs on: ByMachine if a private server did so together with
+// it, ByOthers if neither did, else ByGenerator.
 func (i *inference) busyCores() LimitedBy {
 	g, server := i.Generator, 0.0
 	if i.r.Server.Kind == "private" {
@@ -284,8 +284,8 @@ func (r *Record) passes() bool {
 
 // deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how much of the time that
 // clients waited they did so for such keys. share is that of all locks that the key has. What a recovery takes beyond a lease is
-// not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free. Records from before it was measured
-// have the deaths that others recovered from, each for a lease at the most.
+// not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free. Records from before
+// it was measured have the deaths that others recovered from, each for a lease at the most.
 func (i *inference) deadTime(share float64) (blocked float64) {
 	var lease time.Duration
 	for _, g := range i.r.Plan.Groups() {

@@ -387,13 +387,14 @@ type Bound struct {
 	// clients; see Counts.StuckKeys.
 	Blocked time.Duration `json:"blocked_ns,omitempty" trials:"sum"`
 
-	// Failing is how much of the window requests that failed took, with the pauses after them, summed over the clients. 0 in
-	// records from before it was measured.
+	// Failing is how much of the window requests that failed took, with the pauses after them, summed over the clients.
+	// 0 in records from before it was measured.
 	Failing time.Duration `json:"failing_ns,omitempty" trials:"sum"`
 
-	// Dead is how much of the window keys were locked by holders that had died, summed over the keys; DeadWaits is how much of
-	// it clients waited for such keys, summed over the clients. DeadKeys of them were still locked when it closed, and
-	// the first of these had been from DeadFrom on. All are 0 in records from before they were measured, and of several processes.
+	// Dead is how much of the window keys were locked by holders that had died, summed over the keys; DeadWaits is how
+	// much of it clients waited for such keys, summed over the clients. DeadKeys of them were still locked when it
+	// closed, and the first of these had been from DeadFrom on. All are 0 in records from before they were measured, and
+	// of several processes.
 	Dead      time.Duration `json:"dead_ns,omitempty" trials:"sum"`
 	DeadWaits time.Duration `json:"dead_waits_ns,omitempty" trials:"sum"`
 	DeadKeys  int64         `json:"dead_keys,omitempty" trials:"sum"`

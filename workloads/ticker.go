@@ -60,8 +60,8 @@ type ticker struct {
 	grantGap results.Pause // the longest time in the window without a grant
 }
 
-// unsure is a pause in which no thread is known to have waited for a core. The kernel counts a wait when it is over: threads that
-// wait still when the ticker runs again have nothing to show.
+// unsure is a pause in which no thread is known to have waited for a core. The kernel counts a wait when it is over:
+// threads that wait still when the ticker runs again have nothing to show.
 type unsure struct {
 	results.Pause
 	index  int           // in pauses, if it is kept
@@ -143,8 +143,8 @@ func (t *ticker) tick(now time.Duration) {
 	t.watchGrants(now)
 }
 
-// settle decides from the next reading whether the last pause was one: a thread that was starved waited for as long as that, and
-// one that was stopped has hardly waited since.
+// settle decides from the next reading whether the last pause was one: a thread that was starved waited for as long
+// as that, and one that was stopped has hardly waited since.
 func (t *ticker) settle(delay host.RunDelay) {
 	u := t.unsure
 	if t.unsure = nil; u == nil || delay.Longest(u.before) < u.Length/2 {

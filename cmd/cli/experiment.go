@@ -55,8 +55,8 @@ func experimentOf(o *options, env environ, stdin io.Reader, find func(*servers.S
 	return e, nil
 }
 
-// oneSide reads the options of a run without -vs, or of one of its sides. Whatever is wrong with them is a usage error that names
-// the flag, its value and what is allowed. It touches nothing but the files of times that they name.
+// oneSide reads the options of a run without -vs, or of one of its sides. Whatever is wrong with them is a usage
+// error that names the flag, its value and what is allowed. It touches nothing but the files of times that they name.
 func oneSide(o *options, env environ, find func(*servers.Service) (string, error)) (e experiment, err error) {
 	t, err := decideTargets(o, env, find)
 	if err != nil {

@@ -1,5 +1,5 @@
-// What a run is judged by: the records of -baseline or its own other side (-vs), the thresholds of -fail-on, and the slo
-// of its workload.
+// What a run is judged by: the records of -baseline or its own other side (-vs), the thresholds of -fail-on, and the
+// slo of its workload.
 //
 // Nothing is compared while the run goes on. To look at the verdict after each round and to stop when it suits would
 // make false alarms many times as frequent as a comparison promises (optional stopping).

@@ -78,8 +78,8 @@ func (p *program) report(o *options, files []string) error {
 	return verdict
 }
 
-// redraw reads what another command has written as JSON, and returns what writes that again and ends as the command did;
-// nil if in has records. A command is known by a name that is among the first in its JSON and in no record.
+// redraw reads what another command has written as JSON, and returns what writes that again and ends as the command
+// did; nil if in has records. A command is known by a name that is among the first in its JSON and in no record.
 func (p *program) redraw(o *options, file string, in *bufio.Reader) (again func() error, err error) {
 	head, err := in.Peek(in.Size())
 	switch is := func(name string) bool { return bytes.Contains(head, []byte(name)) }; {

@@ -53,8 +53,9 @@ func (o *options) head(stdin io.Reader) (head *options, err error) {
 	return head, cmp.Or(err, head.check(), checkPartners(o, head))
 }
 
-// checkPartners makes sure that both sides are measured alike, and that each combination of the base has one of the head in its
-// place. Pairing lists of unlike lengths by their places would compare 512 clients with 64 and say nothing of it.
+// checkPartners makes sure that both sides are measured alike, and that each combination of the base has one of the
+// head in its place. Pairing lists of unlike lengths by their places would compare 512 clients with 64 and say
+// nothing of it.
 func checkPartners(base, head *options) error {
 	for i, opt := range base.list {
 		mine, its := opt.text, head.list[i].text

@@ -1,9 +1,9 @@
 // Package capacity answers the question that comes before a lock is chosen: which design carries a load under a
 // service-level objective, with how much head-room, and what breaks first?
 //
-// It is pure. A Search is given a Question and the records of the trials so far, and says what to run next (Next) or what
-// is known (Answer). Both depend on nothing else, so that the same records give the same answer. It goes through four
-// stages:
+// It is pure. A Search is given a Question and the records of the trials so far, and says what to run next (Next) or
+// what is known (Answer). Both depend on nothing else, so that the same records give the same answer. It goes through
+// four stages:
 //
 //  1. Analysis, without a server: no lock serves a key faster than its holds follow one another.
 //  2. A pilot at the rate that is asked for, or at half of that ceiling, and at three quarters of it, which measures how

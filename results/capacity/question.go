@@ -56,7 +56,8 @@ func (q *Question) Time() time.Duration {
 	return max(min(budgetAll, time.Duration(len(q.Candidates))*each), 3*q.minBudget()) // which is more if bursts are rare or limits long
 }
 
-// Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which Analyse tells.
+// Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which
+// Analyse tells.
 func (q *Question) Check() error {
 	switch {
 	case len(q.Candidates) == 0:

@@ -107,7 +107,8 @@ type Result struct {
 	least float64 // the least P that so many trials can have, if all other tests have their least; NaN if it was not tested
 }
 
-// Violated reports whether locks of the head broke the exclusion that they claim, by more than those of the base, and that is judged.
+// Violated reports whether locks of the head broke the exclusion that they claim, by more than those of the base, and
+// that is judged.
 func (c *Comparison) Violated() bool {
 	worse := func(r Result) bool { return r.Figure.Name == "violations" && r.Verdict == Regressed }
 	return c.Broken > 0 || slices.ContainsFunc(c.Cells, func(cell Cell) bool { return slices.ContainsFunc(cell.Figures, worse) })

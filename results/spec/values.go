@@ -273,8 +273,8 @@ func ParseSeed(text string) (uint64, error) {
 
 var decimal = regexp.MustCompile(`^([0-9]+(_[0-9]+)*)?\.?[0-9]*$`)
 
-// parseDecimal reads a number in digits, which may be grouped, and a point, times a power of ten such as e3. The two are
-// read as one, so that 0.57k is 570, and not the float beside it.
+// parseDecimal reads a number in digits, which may be grouped, and a point, times a power of ten such as e3. The two
+// are read as one, so that 0.57k is 570, and not the float beside it.
 func parseDecimal(number, power string) (float64, error) {
 	n, err := strconv.ParseFloat(strings.ReplaceAll(number, "_", "")+power, 64)
 	if err != nil || !decimal.MatchString(number) {
