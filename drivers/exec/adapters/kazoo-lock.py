@@ -1,6 +1,6 @@
 """kazoo.recipe.lock.Lock, as its documentation shows it: KazooClient().Lock(path, identifier), and a listener for the
 end of the session. Each of lockbench's sessions is a client of its own, like a process."""
-import urllib.parse
+import time, urllib.parse
 import kazoo, kazoo.exceptions as e, lines
 from kazoo.client import KazooClient, KazooState
 from kazoo.retry import RetryFailedError
@@ -49,17 +49,22 @@ class Session:
         return {"held": held}
 
     def try_(self, r):
-        return self.acquire(r, blocking=False)
+        return self.refusable(r, blocking=False)
 
     def wait(self, r):
-        cuts = self.cuts
+        return self.refusable(r, timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None)
+
+    def refusable(self, r, **how):
+        cuts, answer = self.cuts, {"held": False}
         try:
-            return self.acquire(r, timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None)
+            answer = self.acquire(r, **how)
         except (e.LockTimeout, e.CancelledError):
-            # Its clean-up may have failed, which the library does not tell. Listeners hear of a cut after requests fail.
-            if self.cuts > cuts or not self.client.connected:
-                raise lines.Failed("closed", "the connection was lost in the wait: its node may stay in line")
-            return {"held": False}
+            pass
+        # The clean-up after a refusal may have failed, which the library does not tell. Listeners hear of a cut after
+        # requests fail.
+        if not answer["held"] and (self.cuts > cuts or not self.client.connected):
+            raise lines.Failed("closed", "the connection was lost: the node of a refused attempt may stay in line")
+        return answer
 
     def cancel(self, r):
         lock, _ = self.locks.get(r["lease"], (None, 0))
@@ -71,7 +76,9 @@ class Session:
         if lock and lock.is_acquired and lock.create_path == self.lock(r).create_path:
             return {"owned": asked(lock.release) and began == self.ended}
         lock = self.lock(r)  # of an attempt without an answer
-        return {"owned": "owner" in r and asked(lambda: remove(lock))}
+        again = lock._retry.copy()
+        again.deadline = r["until"] - time.monotonic()
+        return {"owned": "owner" in r and asked(lambda: again(remove, lock))}
 
     def close(self, r):
         stop(self.client)
