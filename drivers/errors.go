@@ -24,7 +24,11 @@ const (
 	ClassConnect  Class = "connect"  // no connection could be made
 	ClassClosed   Class = "closed"   // the connection broke with a request under way
 	ClassAuth     Class = "auth"     // the server rejected the credentials or the permission
-	ClassServer   Class = "server"   // the server answered with an error
+	ClassServer   Class = "server"   // the server answered with another error
+	ClassFull     Class = "full"     // the server has no room left, and refuses writes
+	ClassReadOnly Class = "readonly" // the server takes no writes: it is a replica, or set so, or lacks replicas
+	ClassLimit    Class = "limit"    // the server, or the user's role, may have no more connections
+	ClassEnded    Class = "ended"    // the server ended the request at a limit that is set for its user
 	ClassUnacked  Class = "unacked"  // too few replicas acknowledged it in time, and it was undone
 	ClassProtocol Class = "protocol" // the reply makes no sense
 	ClassPanic    Class = "panic"    // a driver or its client library panicked
@@ -32,7 +36,10 @@ const (
 )
 
 // Classes are all of them.
-var Classes = []Class{ClassTimeout, ClassCanceled, ClassConnect, ClassClosed, ClassAuth, ClassServer, ClassUnacked, ClassProtocol, ClassPanic, ClassOther}
+var Classes = []Class{
+	ClassTimeout, ClassCanceled, ClassConnect, ClassClosed, ClassAuth, ClassServer, ClassFull, ClassReadOnly, ClassLimit, ClassEnded,
+	ClassUnacked, ClassProtocol, ClassPanic, ClassOther,
+}
 
 // Error is an error whose class the driver knows better than ClassOf could guess.
 type Error struct {
@@ -100,10 +107,16 @@ func CertificateError(addr string, err error) error {
 // there was no connection to send it on. Every other error leaves the outcome unknown.
 func NoEffect(err error) bool {
 	switch ClassOf(err) {
-	case ClassConnect, ClassAuth, ClassServer, ClassUnacked:
+	case ClassConnect, ClassAuth, ClassServer, ClassFull, ClassReadOnly, ClassLimit, ClassEnded, ClassUnacked:
 		return true
 	}
 	return false
+}
+
+// Stands reports whether a request that failed so will fail again until somebody changes the server or its users. A
+// server that has granted locks may be read-only only until a fail-over is complete.
+func (c Class) Stands(granted bool) bool {
+	return c == ClassFull || c == ClassAuth || c == ClassReadOnly && !granted
 }
 
 const (

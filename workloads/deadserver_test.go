@@ -1,7 +1,10 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +18,7 @@ type hung struct {
 	drivers.Service
 	from, to time.Time // a zero to is never
 	io       time.Duration
+	err      error // nil: a time-out
 }
 
 type hungSession struct {
@@ -32,7 +36,7 @@ func (h hung) answer() error {
 		return nil
 	}
 	time.Sleep(h.io)
-	return context.DeadlineExceeded
+	return cmp.Or(h.err, context.DeadlineExceeded)
 }
 
 func (h hungSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -71,4 +75,37 @@ func TestDeadServer(t *testing.T) {
 			t.Errorf("partial %q, counts %+v, %v", r.Partial, r.Counts, r.Validate())
 		}
 	})
+}
+
+// TestStandingErrors: a load ends soon where no request can succeed until somebody changes the server, and not where one
+// may: after another error, or while a fail-over makes a replica of a server that has granted locks.
+func TestStandingErrors(t *testing.T) {
+	for _, tt := range []struct {
+		class drivers.Class
+		from  time.Duration
+		ends  bool
+	}{
+		{drivers.ClassFull, 0, true},
+		{drivers.ClassFull, 3 * time.Second, true},
+		{drivers.ClassAuth, 3 * time.Second, true},
+		{drivers.ClassReadOnly, 0, true},
+		{drivers.ClassReadOnly, 3 * time.Second, false},
+		{drivers.ClassServer, 0, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := plan("memory", "mutex")
+			p.Clients, p.Keys, p.Hold, p.Duration = 8, 100, ms, 20*time.Second
+			begin := time.Now()
+			failure := &drivers.Error{Class: tt.class, Op: "put", Err: errors.New("add room")}
+			service := hung{Service: open(t, p), from: begin.Add(tt.from), to: begin.Add(18 * time.Second), err: failure}
+			r, err := (&Run{Plan: p, Service: service, Prefix: "test:"}).Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := strings.HasSuffix(r.Partial, "put: add room") && time.Since(begin) < tt.from+standingTime+time.Second
+			if whole := r.Elapsed == p.Duration; ended != tt.ends || whole == tt.ends {
+				t.Errorf("%s from %v: %v of %v, partial %q", tt.class, tt.from, r.Elapsed, p.Duration, r.Partial)
+			}
+		})
+	}
 }

@@ -21,6 +21,8 @@ type errorLog struct {
 	mu      sync.Mutex
 	n       int64 // all but the notes
 	first   string
+	latest  error // and what it was of
+	op      string
 	classes map[string]*errorClass
 }
 
@@ -37,7 +39,33 @@ func (g *errorLog) add(op string, err error, recorded bool) {
 	if g.n++; g.n == 1 {
 		g.first = sample(op, err, g.prefix)
 	}
+	g.latest, g.op = err, op
 	g.count(string(drivers.ClassOf(err)), op, err, recorded)
+}
+
+// standing is a state of the server in which no request can succeed.
+type standing struct {
+	granted, errors int64         // at the latest look
+	since           time.Duration // when something was granted, or no request failed so, for the last time
+}
+
+// standingTime is for how long nothing has to be granted until a trial ends for such a state.
+const standingTime = 3 * time.Second
+
+// look returns the error for which the load cannot go on, if any.
+func (s *standing) look(e *engine) string {
+	g := &e.errors
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	granted, now := e.granted(), e.clock.Now()
+	if granted != s.granted || g.n == s.errors || !drivers.ClassOf(g.latest).Stands(granted > 0) {
+		s.since = now
+	}
+	s.granted, s.errors = granted, g.n
+	if now-s.since < standingTime {
+		return ""
+	}
+	return sample(g.op, g.latest, g.prefix)
 }
 
 // note counts an error that is not the lock's: it is in no total.

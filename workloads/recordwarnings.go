@@ -123,6 +123,8 @@ func (e *engine) nothingText(r *results.Record, t rest) string {
 		return text + ": " + failing
 	case r.Plan.Shared:
 		return text + ": other runs had the locks, or what they have left"
+	case r.Server.Replaced:
+		return text + ": the server was restarted or replaced"
 	case e.all.Granted == 0:
 		return text
 	case r.Bound.DeadKeys > 0:

@@ -217,6 +217,7 @@ type engine struct {
 	cut   atomic.Bool   // the run was stopped before its time
 	why   string        // and not by its caller, but for this reason
 
+	standing   standing
 	phase      atomic.Value // Phase
 	timeseries *timeseries
 	probe      *probe
@@ -428,6 +429,9 @@ func (e *engine) tolerable() bool {
 	}
 	if err := e.broken(); err != nil {
 		e.why = err.Error()
+		return false
+	}
+	if e.why = e.standing.look(e); e.why != "" {
 		return false
 	}
 	if e.run.Share.Rank == 0 && e.run.Fleet != nil { // it judges for all

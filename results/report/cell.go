@@ -41,7 +41,7 @@ func agreed(v *view.Run, text func(*results.Cell) string) string {
 // runFacts returns what can go wrong with the lock of one of several cells, and what to do next; of a cell alone also
 // what limits it, and how it went.
 func runFacts(v *view.Run, c *results.Cell) *Table {
-	t, todo := &Table{}, next(c)
+	t, todo := &Table{}, cmp.Or(view.Cause(c).Remedy, next(c))
 	if len(v.Cells) == 1 {
 		lists, tone := measured(c), toneOf(c)
 		if c.Counts.Acquired+c.Breaches() > 0 {

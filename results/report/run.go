@@ -103,7 +103,7 @@ func answer(v *view.Run, first *results.Cell) (string, Tone) {
 	text, wait := format.Plural(len(v.Cells), "load"), titled("p99", duration(view.P99(first)))
 	switch {
 	case failed != nil:
-		return "mutual exclusion violated: " + format.Few(failed, named), Bad
+		return format.Join("mutual exclusion violated: "+format.Few(failed, named), view.Cause(first).Code), Bad
 	case len(v.Cells) == 1:
 		return headline(first), toneOf(first)
 	case v.Rivals:

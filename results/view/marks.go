@@ -15,6 +15,9 @@ type Mark struct {
 	Line  string `json:"means"` // what it means; help marks has a paragraph
 	Doubt bool   `json:"doubt"` // the figures are not valid as they stand
 
+	// Remedy is what to do if the server, and not the lock, is the cause of violations and lost time.
+	Remedy string `json:"-"`
+
 	of func(c *results.Cell) string // the text, empty if it does not apply
 }
 
@@ -40,13 +43,17 @@ var AllMarks = []Mark{
 		func(c *results.Cell) int64 { return c.Counts.StuckKeys }),
 	when("replaced", true, "the server was restarted or replaced during the load", func(c *results.Cell) bool {
 		return slices.ContainsFunc(c.Trials, func(r *results.Record) bool { return r.Server.Replaced })
-	}),
+	}).remedy("run again; lockbench prove shows what a restart does"),
 	counted("evicted", true, "keys that the server evicted to free memory", func(c *results.Cell) (n int64) {
 		for _, r := range c.Trials {
 			n += r.Server.Evicted
 		}
 		return n
-	}),
+	}).remedy("more memory for the server, or maxmemory-policy noeviction"),
+	failed("no room", "full", "the server had no room left, and refused requests", "room on the server, which stays full"),
+	failed("read-only", "readonly", "the server took no writes", "an address that takes writes (-addr)"),
+	failed("conn limit", "limit", "the server or the role may have no more connections", "fewer clients or -conns, or a higher limit there"),
+	failed("statement limit", "ended", "the server ended requests at a limit of its user", "no time limits for statements of this user"),
 	counted("dead keys", true, "holders died, and most of their keys stayed locked", func(c *results.Cell) int64 {
 		if n := c.Counts.Crashed - c.Latency[results.Recovery].Count; 2*n > c.Counts.Crashed {
 			return n
@@ -83,6 +90,32 @@ func when(code string, doubt bool, line string, is func(*results.Cell) bool) Mar
 func counted(code string, doubt bool, line string, n func(*results.Cell) int64) Mark {
 	text := func(c *results.Cell) string { return format.Labelled(code, n(c)) }
 	return Mark{Code: code, Line: line, Doubt: doubt, of: text}
+}
+
+// failed marks a cell of whose acquisitions 1 % or more failed with errors of a class (drivers.Class).
+func failed(code, class, line, remedy string) Mark {
+	return counted(code, true, line, func(c *results.Cell) int64 {
+		n := c.Counts.Errors[class] + c.Counts.EarlyErrors[class]
+		if 100*n < c.Counts.Acquired {
+			return 0
+		}
+		return n
+	}).remedy(remedy)
+}
+
+func (m Mark) remedy(text string) Mark {
+	m.Remedy = text
+	return m
+}
+
+// Cause returns the mark of what the server did to the locks of c; empty if nothing is known.
+func Cause(c *results.Cell) Mark {
+	for _, m := range Marks(c) {
+		if m.Remedy != "" {
+			return m
+		}
+	}
+	return Mark{}
 }
 
 // Marks returns the marks of c, what weighs most first.

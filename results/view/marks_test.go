@@ -23,12 +23,18 @@ func TestMarks(t *testing.T) {
 		{"few dead holders recovered", func(c *results.Cell) {
 			c.Counts.Crashed, c.Latency = 10, map[results.Metric]results.Latency{results.Recovery: {Count: 4}}
 		}, "dead keys 6"},
+		{"1 % refused for lack of room, with the warm-up", func(c *results.Cell) {
+			c.Counts.Acquired, c.Counts.Errors, c.Counts.EarlyErrors = 400, map[string]int64{"full": 1}, map[string]int64{"full": 3}
+		}, "no room 4"},
+		{"less than 1 %", func(c *results.Cell) {
+			c.Counts.Acquired, c.Counts.Errors = 400, map[string]int64{"full": 3}
+		}, ""},
 	} {
 		c := &results.Cell{Trials: []*results.Record{{}, {}}}
 		tt.change(c)
 		got := ""
 		for _, m := range Marks(c) {
-			if slices.Contains([]string{"replaced", "evicted", "dead keys"}, m.Code) {
+			if slices.Contains([]string{"replaced", "evicted", "dead keys", "no room"}, m.Code) {
 				got += m.Text
 			}
 		}
