@@ -129,6 +129,17 @@ func (l Latency) Quantile(q float64) float64 {
 	return math.NaN()
 }
 
+// Tail returns the p99 or, of too few values for it, the highest quantile that l knows, with its name.
+func (l Latency) Tail() (name string, value time.Duration) {
+	switch {
+	case l.P99 > 0:
+		return "p99", l.P99
+	case l.P90 > 0:
+		return "p90", l.P90
+	}
+	return "p50", l.P50
+}
+
 // Whether holds lasted as long as they were asked to.
 
 const (

@@ -54,18 +54,32 @@ func bounds(slot int) (low, high int64) {
 	return low, low + 1<<bucket - 1
 }
 
+// RankOf returns the place of the q-quantile among n sorted values, the first being 1: the nearest rank, which is the
+// least that the share q of the values does not exceed (⌈q × n⌉). All quantiles of lockbench are the values of that rank.
+func RankOf(q float64, n int64) int64 {
+	const slack = 0x1p-51 // q × n may be rounded up beyond a whole number
+	return min(n, max(1, int64(math.Ceil(q*float64(n)*(1-slack)))))
+}
+
+// Quantile returns the value of h at the rank of the q-quantile (see RankOf), as the upper end of its slot; 0 if h is empty.
+// The library's own rank is the nearest half up, so that its p99.9 of 700 values is the 699th.
+func Quantile(h *hdrhistogram.PackedHistogram, q float64) time.Duration {
+	n := max(1, h.TotalCount())
+	return time.Duration(h.ValueAtPercentile(100 * float64(RankOf(q, n)) / float64(n)))
+}
+
 // quantilesOf returns h without its payload. Mean, minimum and maximum are the histogram's, exact to its three digits:
 // quantiles and the maximum are the upper end of their slot, the minimum is the lower end.
 func quantilesOf(h *hdrhistogram.PackedHistogram, overflow int64) Latency {
-	q := h.ValueAtPercentilesSlice([]float64{50, 90, 99, 99.9})
+	v := Values{h, overflow}
 	return Latency{
 		Count:    h.TotalCount(),
 		Mean:     time.Duration(math.Round(h.Mean())),
 		Min:      time.Duration(h.Min()),
-		P50:      time.Duration(q[0]),
-		P90:      time.Duration(q[1]),
-		P99:      time.Duration(q[2]),
-		P999:     time.Duration(q[3]),
+		P50:      v.Quantile(0.5),
+		P90:      v.Quantile(0.9),
+		P99:      v.Quantile(0.99),
+		P999:     v.Quantile(0.999),
 		Max:      time.Duration(h.Max()),
 		Overflow: overflow,
 	}

@@ -122,7 +122,8 @@ func (f Figures) keptUp() bool {
 	case b.LittleOpen == 0:
 		return b.InSystem < 1
 	}
-	chance := 3 * math.Sqrt(2*max(1, b.InSystem)) * float64(f.Latency[Response].P99) / (b.InSystem * float64(f.Elapsed))
+	_, response := f.Latency[Response].Tail()
+	chance := 3 * math.Sqrt(2*max(1, b.InSystem)) * float64(response) / (b.InSystem * float64(f.Elapsed))
 	return math.Abs(b.LittleOpen-1) <= littleSlack+chance
 }
 

@@ -285,17 +285,16 @@ var Metrics = []Metric{
 	RecoveryIndex: Recovery, ProbeIndex: Probe, ProbeIdleIndex: ProbeIdle, HiccupIndex: Hiccup, WorkerIndex: Worker,
 }
 
-// Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them. As in all tools of
-// HdrHistogram, a quantile is the value whose rank is nearest to that share of the count (half up, the first at least), as the
-// upper end of its slot.
+// Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them. A quantile is the value
+// of the nearest rank (see RankOf), as the upper end of its slot, and absent if there are too few values for it (see Enough).
 type Latency struct {
 	Count    int64         `json:"count"`
 	Mean     time.Duration `json:"mean_ns"`
 	Min      time.Duration `json:"min_ns"`
-	P50      time.Duration `json:"p50_ns"`
-	P90      time.Duration `json:"p90_ns"`
-	P99      time.Duration `json:"p99_ns"`
-	P999     time.Duration `json:"p999_ns"`
+	P50      time.Duration `json:"p50_ns,omitempty"`
+	P90      time.Duration `json:"p90_ns,omitempty"`
+	P99      time.Duration `json:"p99_ns,omitempty"`
+	P999     time.Duration `json:"p999_ns,omitempty"`
 	Max      time.Duration `json:"max_ns"`
 	Overflow int64         `json:"overflow,omitempty"` // values beyond the range, counted at its end
 	HDR      string        `json:"hdr"`                // HdrHistogram V2, deflated, base64; "" in the cells and trials of a Collector

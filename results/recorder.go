@@ -188,10 +188,12 @@ func (v Values) Count() int64 { return v.Histogram().TotalCount() }
 // Overflow returns how many of them were beyond the range, and counted at its end.
 func (v Values) Overflow() int64 { return v.overflow }
 
-// Quantile returns the value that the share q of all does not exceed, as the upper end of its slot; 0 if there is none. It
-// answers what Latency would spell out.
+// Quantile returns the q-quantile; 0 if there are too few values for it (see Enough).
 func (v Values) Quantile(q float64) time.Duration {
-	return time.Duration(v.Histogram().ValueAtPercentile(100 * q))
+	if !Enough(v.Count(), q) {
+		return 0
+	}
+	return Quantile(v.Histogram(), q)
 }
 
 // Max returns the greatest value, as the upper end of its slot; 0 if there is none.

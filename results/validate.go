@@ -200,12 +200,22 @@ func (l Latency) validate() error {
 	if l.Overflow > l.Count {
 		return fmt.Errorf("overflow: %d of %d values", l.Overflow, l.Count)
 	}
-	names := []string{"min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"}
-	values := []time.Duration{l.Min, l.P50, l.P90, l.P99, l.P999, l.Max}
-	for i := 1; i < len(values); i++ {
-		if values[i] < values[i-1] {
-			return fmt.Errorf("%s: %d is below %s, %d", names[i], values[i], names[i-1], values[i-1])
+	least, before := l.Min, "min_ns"
+	for _, next := range []struct {
+		name  string
+		value time.Duration
+		known bool
+	}{
+		{"p50_ns", l.P50, Enough(l.Count, 0.5)}, {"p90_ns", l.P90, Enough(l.Count, 0.9)}, {"p99_ns", l.P99, Enough(l.Count, 0.99)},
+		{"p999_ns", l.P999, Enough(l.Count, 0.999)}, {"max_ns", l.Max, true},
+	} {
+		if next.value == 0 && !next.known {
+			continue
 		}
+		if next.value < least {
+			return fmt.Errorf("%s: %d is below %s, %d", next.name, next.value, before, least)
+		}
+		least, before = next.value, next.name
 	}
 	if l.Mean < l.Min || l.Mean > l.Max {
 		return fmt.Errorf("mean_ns: %d is not within %d and %d", l.Mean, l.Min, l.Max)

@@ -94,7 +94,7 @@ func loadedRTT(idle time.Duration, releases results.Latency) time.Duration {
 	if err != nil {
 		return 0
 	}
-	fast := time.Duration(h.ValueAtPercentile(10))
+	fast := results.Quantile(h, 0.1)
 	if fast >= idle || fast < idle/8 {
 		return 0
 	}

@@ -176,7 +176,7 @@ func recordWarnings(r *results.Record) (w []string) {
 		add("%.1f %% of the arrivals that were answered gave up or were refused: response says nothing of their waits", 100*share)
 	}
 	late, all := float64(lag.Count)*float64(lag.Mean), float64(response.Count)*float64(response.Mean)
-	if late > lagShare*all && lag.P99 <= lateLag {
+	if _, by := lag.Tail(); late > lagShare*all && by <= lateLag {
 		add("lag is more than %.0f %% of the response: for a lock as fast as this one, acquire says what it takes", 100*lagShare)
 	}
 	for i, lasted := range r.HoldsLasted() {
@@ -185,7 +185,7 @@ func recordWarnings(r *results.Record) (w []string) {
 				averageOf(load.HoldDist))
 		}
 	}
-	if g.GCLongest >= longPause && g.GCLongest > acquire.P99 {
+	if g.GCLongest >= longPause && acquire.P99 > 0 && g.GCLongest > acquire.P99 {
 		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
 			format.Duration(g.GCLongest))
 	}

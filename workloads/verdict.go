@@ -137,13 +137,15 @@ func outsideReason(r *results.Record, before, after *reading) string {
 func delayReasons(r *results.Record) (why []string) {
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	lag, response, worker := r.Latency[results.Lag], r.Latency[results.Response], r.Latency[results.Worker]
-	late := lag.P99 > lateLag && float64(lag.P99) > lagShare*float64(response.P50)
-	if worker.P99 > lateLag && workerShare(r) > lagShare || late && 2*worker.P99 > lag.P99 {
-		say("its workers sent requests late: mean %s, p99 %s", format.Duration(worker.Mean), format.Duration(worker.P99))
+	lags, by := lag.Tail()
+	sends, behind := worker.Tail()
+	late := by > lateLag && float64(by) > lagShare*float64(response.P50)
+	if behind > lateLag && workerShare(r) > lagShare || late && 2*behind > by {
+		say("its workers sent requests late: mean %s, %s %s", format.Duration(worker.Mean), sends, format.Duration(behind))
 	} else if late {
-		say("arrivals began late though a client was free: p99 %s", format.Duration(lag.P99))
+		say("arrivals began late though a client was free: %s %s", lags, format.Duration(by))
 	}
-	if acquire := r.Latency[results.Acquire]; acquire.Count > 0 && r.Generator.RunQueue >= longQueue && r.Generator.RunQueue >= acquire.P50 {
+	if acquire := r.Latency[results.Acquire]; acquire.P50 > 0 && r.Generator.RunQueue >= longQueue && r.Generator.RunQueue >= acquire.P50 {
 		say("its goroutines waited for a processor: p99 %s, acquire p50 %s",
 			format.Duration(r.Generator.RunQueue), format.Duration(acquire.P50))
 	}

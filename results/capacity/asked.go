@@ -142,7 +142,7 @@ func (t *track) responses() (list []time.Duration) {
 		return nil // never: a trial whose histogram cannot be read is partial
 	}
 	for _, objective := range t.q.SLO.Objectives {
-		list = append(list, time.Duration(sum.ValueAtPercentile(100*objective.Quantile)))
+		list = append(list, results.Quantile(sum, objective.Quantile))
 	}
 	return list
 }

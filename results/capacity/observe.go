@@ -62,7 +62,7 @@ func observe(slo SLO, c *Candidate, stage Stage, r *results.Record) observed {
 		unanswered[i] = max(0, counts.Unfinished-underWay(r, o.rate, objective.Limit))
 		o.late[i] = o.failed + unanswered[i]
 	}
-	o.fast = time.Duration(hist.ValueAtPercentile(10))
+	o.fast = results.Quantile(hist, 0.1)
 	for value, n := range hist.ForEachBucket {
 		for i, objective := range slo.Objectives {
 			if value > int64(objective.Limit) {
@@ -122,7 +122,9 @@ func openCounts(r *results.Record) results.Counts {
 func leftOut(slo SLO, c *Candidate, o *observed) string {
 	r := o.record
 	last := len(slo.Objectives) - 1
-	lag, tolerable := r.Latency[results.Lag].P99, time.Duration(lagShare*float64(slo.Objectives[0].Limit))
+	_, lag := r.Latency[results.Lag].Tail()
+	_, sent := r.Latency[results.Worker].Tail()
+	tolerable := time.Duration(lagShare*float64(slo.Objectives[0].Limit))
 	switch {
 	case r.Partial != "" && r.Partial != QueueGrew:
 		return leftPartial + ": " + r.Partial
@@ -131,7 +133,7 @@ func leftOut(slo SLO, c *Candidate, o *observed) string {
 	case !c.FixedClients && r.Backlogged() >= backlogShare && o.share(last) < censored(slo.Strictest().Allowed()) && r.Plan.Clients < maxClients:
 		return fmt.Sprintf("%s: %s of the arrivals found all %s busy", leftClients, format.Percent(r.Backlogged()), format.Count(r.Plan.Clients))
 	case serverFull(r): // whatever else was busy
-	case r.Generator.Saturated && !(r.Generator.Delayed && max(r.Generator.RunQueue, r.Latency[results.Worker].P99) <= tolerable):
+	case r.Generator.Saturated && !(r.Generator.Delayed && max(r.Generator.RunQueue, sent) <= tolerable):
 		return leftSaturated + ": " + r.Generator.Why
 	case lag > tolerable:
 		return fmt.Sprintf("%s: arrivals began late though a client was free: p99 %s", leftSaturated, format.Duration(lag))

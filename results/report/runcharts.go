@@ -243,7 +243,7 @@ func percentiles(lines []curve) Chart {
 		for i := 0; i <= 6*tenths && err == nil; i++ {
 			x := float64(i) / tenths
 			if q := 1 - math.Pow(10, -x); results.Enough(l.Count, q) {
-				y := max(h.ValueAtPercentile(100*q), int64(l.Min), 1)
+				y := max(results.Quantile(h, q), l.Min, 1)
 				points = append(points, Point{X: x, Y: float64(y)})
 			}
 		}

@@ -15,7 +15,7 @@ func TestRuntimeHistogram(t *testing.T) {
 	before := Histogram{Counts: []uint64{5, 5, 5, 5}, Buckets: buckets}
 	after := Histogram{Counts: []uint64{95, 14, 5, 5}, Buckets: buckets}
 	h := after.Since(before)
-	for q, want := range map[float64]time.Duration{0.5: time.Millisecond, 0.9: time.Millisecond, 0.91: time.Millisecond, 0.96: 2 * time.Millisecond, 0.99: 2 * time.Millisecond, 1: 2 * time.Millisecond} {
+	for q, want := range map[float64]time.Duration{0.5: time.Millisecond, 0.9: time.Millisecond, 0.91: 2 * time.Millisecond, 0.96: 2 * time.Millisecond, 0.99: 2 * time.Millisecond, 1: 2 * time.Millisecond} {
 		if got := h.Quantile(q); got != want {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}

@@ -7,6 +7,8 @@ import (
 	"runtime/metrics"
 	"slices"
 	"time"
+
+	"github.com/lockbench/lockbench/results"
 )
 
 // The metrics in the order in which Runtime has them.
@@ -59,8 +61,7 @@ func (h Histogram) Since(before Histogram) Histogram {
 }
 
 // Quantile returns the upper end of the bucket that holds the q-quantile, which is at most 1/8 above it, or the lower end of
-// the last bucket, which has no other; 0 for an empty Histogram. Its rank is the nearest to that share of the count, as in the
-// histograms of records.
+// the last bucket, which has no other; 0 for an empty Histogram. Its rank is that of results.RankOf.
 func (h Histogram) Quantile(q float64) time.Duration {
 	var total, seen uint64
 	for _, n := range h.Counts {
@@ -69,7 +70,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	if total == 0 {
 		return 0
 	}
-	rank := min(total, max(1, uint64(q*float64(total)+0.5)))
+	rank := uint64(results.RankOf(q, int64(total)))
 	for i, n := range h.Counts {
 		if seen += n; seen < rank {
 			continue
