@@ -30,10 +30,9 @@ func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine ||
 
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
-// A key's time has four parts: a client holds it; it changes hands; it is locked by a holder that has died; or it is free. It
-// changes hands while the answer to a grant is on its way, and later the request that releases it: the mean release, from its
-// request to its answer, stands for both. Where a service makes the next client in line the holder as it releases (see passes),
-// so does the rest of the hand-off.
+// A key's time has four parts: a client holds it; it changes hands (Bound.Transit); it is locked by a holder that has died; or
+// it is free. In records from before that was measured, the mean release stands for a change of hands, or the hand-off of a fair
+// lock, which is passed on.
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //

@@ -234,15 +234,14 @@ func (i *inference) keyTime() {
 	}
 	l.Known = true
 	rate := i.Rate * share // of the key's locks
-	release := i.mean(Release)
 	handoffs := float64(i.Latency[Handoff].Count) * share / i.window
-	gaps := handoffs * (i.mean(Handoff) - release) // between releases and the next grants
-	l.Held = min(1, rate*i.mean(Hold))
-	moving := rate * release
-	if i.r.passes() {
-		moving += max(0, gaps)
-		gaps = 0
+	passed := 0.0
+	if i.r.Traits.Fair {
+		passed = max(0, handoffs*(i.mean(Handoff)-i.mean(Release)))
 	}
+	moving := cmp.Or(i.Bound.Transit.Seconds()*share/i.window, rate*i.mean(Release)+passed)
+	gaps := handoffs * (i.mean(Handoff) - moving/rate) // between releases and the next grants
+	l.Held = min(1, rate*i.mean(Hold))
 	l.Moving = min(1-l.Held, moving)
 	blocked := i.deadTime(share)
 	if i.waited > 0 {
@@ -273,13 +272,6 @@ func (i *inference) keyShare() (share float64, known bool) {
 	}
 	i.l.Hottest = i.refused() <= backlogWorth // see Bound: all keys are the limit else
 	return 1 / locks, true
-}
-
-// passes reports whether a release makes the next client in line the holder, in the same step, as in services with sessions and a
-// line of their own. Redis has no such line.
-func (r *Record) passes() bool {
-	redis := r.Server.Name == "redis" || r.Server.Name == "valkey" || r.Server.Name == "miniredis"
-	return r.Plan.Wait == "native" && r.Traits.Session && !redis
 }
 
 // deadTime fills in for how much of a key's time it is locked by holders that have died, and returns for how much of the time that

@@ -382,6 +382,10 @@ type Bound struct {
 	// measured.
 	Waited time.Duration `json:"waited_ns,omitempty" trials:"sum"`
 
+	// Transit is how much of the window keys were locked though no client held them, summed over the keys: the answer to a
+	// grant was on its way, or the request that releases. 0 in records from before it was measured.
+	Transit time.Duration `json:"transit_ns,omitempty" trials:"sum"`
+
 	// Blocked is how much of the window acquisitions took of keys that failed requests had left locked, summed over the
 	// clients; see Counts.StuckKeys.
 	Blocked time.Duration `json:"blocked_ns,omitempty" trials:"sum"`

@@ -38,6 +38,8 @@ func (e *engine) fillLimit(r *results.Record, t rest) {
 	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
 	b.Pool = e.run.Pool
 	b.Waited, b.Blocked, b.Failing = t.Waited, t.Blocked, t.Failing
+	release := r.Latency[results.Release]
+	b.Transit = max(0, t.Transit+time.Duration(release.Count-t.Passed)*release.Mean) / 2
 	e.fillDead(b)
 	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {

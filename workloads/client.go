@@ -65,7 +65,7 @@ type client struct {
 	timer    *alarm.Timer   // nil until the first rest
 	evidence
 	holds *oracle.Log // of several processes; else nil
-	_     [8]byte     // to whole cache lines: a cycle is to touch five of them and not six
+	_     [56]byte    // to whole cache lines: a cycle is to touch five of them and not six
 }
 
 const (
@@ -266,6 +266,7 @@ func (c *client) enter() {
 	}
 	if c.recorded {
 		c.counters.grant(&c.grant, c.granted-c.wants)
+		c.moved()
 	}
 	if c.class.timedHold { // record now: the release may come seconds later
 		c.extra = 0
@@ -276,6 +277,23 @@ func (c *client) enter() {
 	c.sent = c.granted
 	if c.grant.Counted { // it has met others: that the holds of both overlap is to follow from their times
 		c.sent = e.clock.Now()
+	}
+}
+
+// moved counts for how long the key was locked before the grant while no client held it. The request that was granted had
+// its effect in the middle, as far as anybody knows, and so has a release: Bound.Transit is half of both. A lock that the
+// former holder passed on was never free since its release was sent. When a service granted a lock for which it let the client
+// wait is not known; another release stands for that request.
+func (c *client) moved() {
+	t := &c.counters
+	switch {
+	case c.e.passes && c.grant.Handoff > c.start && (c.handed || c.e.traits.Fair):
+		t.transit += 2 * (c.granted - c.grant.Handoff)
+		t.passed++
+	case c.handed:
+		t.passed--
+	default:
+		t.transit += c.granted - c.asked
 	}
 }
 

@@ -17,6 +17,7 @@ type counters struct {
 	longest            time.Duration // without a grant while it wanted one
 	longestRun         int64         // grants of a key in a row
 	changes            int64         // grants of a key that another client held before
+	transit            time.Duration // see client.moved
 
 	// Now and then:
 	retries, waits                                            int64 // attempts after the first one of an acquisition
@@ -31,6 +32,7 @@ type counters struct {
 	failing                                                   time.Duration // in requests that failed, and the pauses after them
 	blocked                                                   time.Duration // in acquisitions of keys that failed requests had left locked
 	edges                                                     time.Duration // see windowEdge
+	passed                                                    int64         // see client.moved
 	idle                                                      time.Duration // without an arrival to serve, or one of -n to claim, or a processor or a worker to begin on
 	inSystem                                                  time.Duration // in the window, from when arrivals were due to their answers
 }
@@ -74,8 +76,8 @@ type totals struct {
 
 // rest is what no field of a record holds of the clients' counters; see there.
 type rest struct {
-	Waits, Thoughts                                                   int64
-	Thought, Waited, Sampled, Failing, Blocked, Edges, Idle, InSystem time.Duration
+	Waits, Thoughts, Passed                                                    int64
+	Thought, Waited, Sampled, Failing, Blocked, Transit, Edges, Idle, InSystem time.Duration
 }
 
 func sumOf(clients []client) totals {
@@ -125,6 +127,8 @@ func (b *totals) count(t *counters) {
 	r.Sampled += t.sampled
 	r.Failing += t.failing
 	r.Blocked += t.blocked
+	r.Transit += t.transit
+	r.Passed += t.passed
 	r.Edges += t.edges
 	r.Idle += t.idle
 	r.InSystem += t.inSystem

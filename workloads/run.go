@@ -196,6 +196,7 @@ type engine struct {
 	root     fs.FS // of the system, for what Linux tells in files
 	traits   drivers.Traits
 	cleans   bool // the keys are deleted in the end
+	passes   bool // a release makes the next client in line the holder
 	clock    drivers.Clock
 	keys     []string
 	classes  []*class
@@ -263,6 +264,7 @@ func newEngine(r *Run) (*engine, error) {
 		errors:   errorLog{prefix: r.Prefix},
 		start:    make(chan struct{}),
 	}
+	e.passes = e.traits.Fair || r.Plan.Handover == wait.HandoverSwap
 	_, e.cleans = drivers.As[drivers.Cleaner](r.Service)
 	e.cleans = e.cleans && !r.Plan.Shared
 	if r.Plan.Oracle {
