@@ -25,25 +25,19 @@ const minReleases = 100
 
 // fillBound finds the least of all limits, and how much time the recorded latencies account for.
 func (e *engine) fillBound(r *results.Record, t rest) {
-	e.fillLimit(r, t)
-	if r.Elapsed > 0 {
-		r.Bound.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Made()))
-		e.countArrivals(r, t)
-	}
-}
-
-// fillLimit finds the least of all limits.
-func (e *engine) fillLimit(r *results.Record, t rest) {
 	b := &r.Bound
-	b.RTT, b.LoadRTT = e.rtt, loadedRTT(e.rtt, r.Latency[results.Release])
-	b.Pool = e.run.Pool
-	b.Waited, b.Blocked, b.Failing = t.Waited, t.Blocked, t.Failing
 	release := r.Latency[results.Release]
+	b.RTT, b.LoadRTT, b.Pool = e.rtt, loadedRTT(e.rtt, release), e.run.Pool
+	b.Waited, b.Blocked, b.Failing = t.Waited, t.Blocked, t.Failing
 	b.Transit = max(0, t.Transit+time.Duration(release.Count-t.Passed)*release.Mean) / 2
 	e.fillDead(b)
 	b.By, b.LocksPerS = minLimit(r, kindsOf(r, t))
 	if b.LocksPerS > 0 {
 		b.Efficiency = r.Throughput() / b.LocksPerS
+	}
+	if r.Elapsed > 0 {
+		b.Little = max(0, float64(accounted(r, t))/float64(r.Elapsed)/float64(r.Made()))
+		e.countArrivals(r, t)
 	}
 }
 

@@ -27,7 +27,6 @@ type reading struct {
 	sent     [2]drivers.Sent // before the server was asked, and when it had answered; see drivers.Sender
 	cpu      time.Duration   // user and system time of this process and of those outside; negative if unknown
 	outside  []time.Duration // see drivers.Outside
-	process  time.Duration   // that of the server's process, see Run.ServerCPU; negative if unknown
 	busy     float64         // seconds that the cores together were busy, and…
 	capacity float64         // …could have been; 0 if unknown
 	pauses   time.Duration   // in which the garbage collector stopped the program
@@ -46,28 +45,12 @@ func (e *engine) read(ctx context.Context) reading {
 	if e.run.Share.Rank == 0 { // which asks for all
 		server, usage, err = e.inspect(context.WithoutCancel(ctx))
 	}
-	r := e.readHere()
-	r.sent[0], r.server, r.usage, r.err = sent, server, usage, err
-	r.nodes, r.probes = e.nodes(), e.probe.probes()
+	r := reading{server: server, usage: usage, err: err, nodes: e.nodes(), probes: e.probe.probes()}
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true
 	}
-	return r
-}
-
-// sent returns what the service has sent so far, as far as it tells.
-func (e *engine) sent() (all drivers.Sent) {
-	if s, ok := drivers.As[drivers.Sender](e.run.Service); ok {
-		all = s.Sent()
-	}
-	return all
-}
-
-// readHere takes the part of a reading for which the server is not asked.
-func (e *engine) readHere() (r reading) {
-	r.sent[1] = e.sent()
-	r.at, r.granted = e.clock.Now(), e.granted()
-	r.cpu, r.process = host.ProcessCPU(), -1
+	r.sent = [2]drivers.Sent{sent, e.sent()}
+	r.at, r.granted, r.cpu = e.clock.Now(), e.granted(), host.ProcessCPU()
 	if o, ok := drivers.As[drivers.Outside](e.run.Service); ok {
 		r.outside = o.CPU()
 	}
@@ -76,9 +59,6 @@ func (e *engine) readHere() (r reading) {
 			r.cpu = -1
 			break
 		}
-	}
-	if e.run.ServerCPU != nil {
-		r.process = e.run.ServerCPU()
 	}
 	r.busy, r.capacity = host.MachineCPU(e.root)
 	var gc debug.GCStats
@@ -90,6 +70,14 @@ func (e *engine) readHere() (r reading) {
 	}
 	r.quota, r.delay = host.ReadThrottling(e.root), host.ReadRunDelay(e.root)
 	return r
+}
+
+// sent returns what the service has sent so far, as far as it tells.
+func (e *engine) sent() (all drivers.Sent) {
+	if s, ok := drivers.As[drivers.Sender](e.run.Service); ok {
+		all = s.Sent()
+	}
+	return all
 }
 
 // inspect asks the server once, and once more if that fails: the connection may be from before a restart. If the server does

@@ -30,42 +30,6 @@ func (v View) Values(m results.MetricIndex) results.Values { return results.Tota
 // Series returns the trial second by second.
 func (v View) Series() []results.Interval { return v.e.timeseries.series() }
 
-// Record returns what is known so far of the trial: its series and, of the measured window, what clients share and this machine
-// tells. What each client counts for itself is left out, and so is what only the server knows, which is not asked. Call it from
-// Run.Progress.
-func (v View) Record() *results.Record {
-	e := v.e
-	whole := e.run.Record
-	r := &whole
-	r.Plan, r.Traits, r.Cost = e.run.Plan, Recorded(e.traits), results.UnknownCost()
-	r.Server.Kind, r.Series = r.Plan.Server, v.Series()
-	r.Safety.Violations = e.violations()
-	if e.before.at == 0 { // the warm-up
-		return r
-	}
-	now := e.readHere()
-	r.Elapsed, r.Latency = max(0, min(now.at, e.until())-e.from), e.latencies()
-	n := &r.Counts
-	n.Acquired = r.Latency[results.Acquire].Count
-	for o, count := range map[results.Outcome]*int64{
-		results.OutcomeContended: &n.Contended, results.OutcomeTimedOut: &n.TimedOut,
-		results.OutcomeUnknown: &n.Unknown, results.OutcomeRefused: &n.Refused,
-	} {
-		*count = v.Ended(o) * n.Acquired / max(1, now.granted) // as in the window and the warm-up together
-	}
-	for _, cl := range e.classes {
-		e.addArrivals(n, cl)
-	}
-	if locks := now.granted - e.before.granted; locks > 0 && e.before.process >= 0 && now.process >= e.before.process {
-		r.Cost.ServerCPUUs = float64(now.process-e.before.process) / 1e3 / float64(locks)
-	}
-	acquire, release := r.Latency[results.Acquire], r.Latency[results.Release] // which stands for a request without a wait
-	e.fillLimit(r, rest{Waited: max(0, time.Duration(acquire.Count)*(acquire.Mean-release.Mean))})
-	judgeGenerator(r, &e.before, &now)
-	fillThread(r, &e.before, &now)
-	return r
-}
-
 // Ended returns how many acquisitions have ended in that way since the load began, warm-up included.
 func (v View) Ended(o results.Outcome) int64 {
 	n := int64(0)

@@ -104,9 +104,9 @@ func (w *observer) Update(s workloads.Snapshot) {
 		return
 	}
 	w.draw(func() {
-		r, doing := w.view.Record(), w.shown.Doing
-		w.shown = report.Live{Command: w.command, Doing: doing, Words: w.words(s), Trial: r,
-			Length: r.Plan.Warmup + r.Plan.Duration, Violated: s.Violations > 0}
+		plan := w.view.Plan()
+		w.shown = report.Live{Command: w.command, Doing: w.shown.Doing, Words: w.words(s), Series: w.view.Series(),
+			Length: plan.Warmup + plan.Duration, Violated: s.Violations > 0}
 	})
 }
 

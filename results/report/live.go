@@ -12,11 +12,11 @@ import (
 
 // Live is how far a command is.
 type Live struct {
-	Command, Doing string          // "lockbench run", "trial 3 of 12"
-	Words          []string        // "measure 4s of 10s", "2 errors", "2m left"
-	Trial          *results.Record // what is known of the present one; nil: none is under way
-	Length         time.Duration   // of its warm-up and window; 0: nobody knows
-	Violated       bool            // the oracle has seen a violation
+	Command, Doing string             // "lockbench run", "trial 3 of 12"
+	Words          []string           // "measure 4s of 10s", "2 errors", "2m left"; nil: no trial is under way
+	Series         []results.Interval // of the present one
+	Length         time.Duration      // of its warm-up and window; 0: nobody knows
+	Violated       bool               // the oracle has seen a violation
 }
 
 // Document returns what a command has found so far, which may be nil, with the present trial before it.
@@ -30,12 +30,12 @@ func (l *Live) Document(found *Document) *Document {
 		d.Title, doing = doing, ""
 	}
 	d.When = format.Join(append([]string{doing}, l.Words...)...)
-	if l.Trial != nil {
+	if l.Words != nil {
 		d.add(Block{Table: facts("now", pace)})
 		if l.Violated {
 			d.Tone = Bad
 		}
-		for _, c := range course([]curve{{cells: []*results.Cell{{Trials: []*results.Record{l.Trial}}}}}) {
+		for _, c := range course([]curve{{cells: []*results.Cell{{Trials: []*results.Record{{Series: l.Series}}}}}}) {
 			c.X.Most = float64(l.Length)
 			d.add(Block{Heading: c.Title, Chart: &c})
 		}
@@ -46,10 +46,10 @@ func (l *Live) Document(found *Document) *Document {
 
 // pace returns the throughput and the wait of the last second; empty if there was none.
 func (l *Live) pace() string {
-	if l.Trial == nil || len(l.Trial.Series) == 0 {
+	if len(l.Series) == 0 {
 		return ""
 	}
-	last, wait := l.Trial.Series[len(l.Trial.Series)-1], ""
+	last, wait := l.Series[len(l.Series)-1], ""
 	if results.Enough(last.Acquired, 0.99) {
 		wait = "p99 " + format.Duration(last.P99)
 	}

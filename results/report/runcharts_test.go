@@ -107,13 +107,13 @@ func TestFewValues(t *testing.T) {
 func TestLive(t *testing.T) {
 	r := changed(opened, series(4, 2000))[0]
 	l := &Live{Command: "lockbench run", Doing: "trial 3 of 12", Words: []string{"measure 4s of 10s", "3 errors", "2m left"},
-		Trial: r, Length: 12 * time.Second, Violated: true}
+		Series: r.Series, Length: 12 * time.Second, Violated: true}
 	found := &Document{Title: "7,000 locks/s", Blocks: []Block{{Heading: "Found", Text: []Text{{Text: "so far"}}}}}
 	golden(t, "live", l.Document(found))
 	if d := l.Document(nil); !strings.HasPrefix(d.Title, "2,000") || !strings.HasPrefix(d.When, "trial") || len(d.Blocks) != 2 {
 		t.Error(dump(d))
 	}
-	l.Trial = nil
+	l.Words, l.Series = nil, nil
 	if d := l.Document(nil); d.Title != l.Doing || d.Blocks != nil {
 		t.Error(dump(d))
 	}
