@@ -77,22 +77,32 @@ func ClassOf(err error) Class {
 // PrefixRemedy is the remedy if a user may not use the names of keys and channels of a run.
 const PrefixRemedy = "permit them, or name a beginning that this user may use (-prefix)"
 
-// CertificateHint returns which flag helps against an error of a TLS connection that is about a certificate, the server's or ours. It
-// is empty for any other error.
+// CertificateHint returns what helps against an error of a TLS connection that is about a certificate, the server's or
+// ours. It is empty for any other error.
 func CertificateHint(err error) string {
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
-	_, name := errors.AsType[x509.HostnameError](err)
+	_, roots := errors.AsType[x509.SystemRootsError](err)
+	name, misnamed := errors.AsType[x509.HostnameError](err)
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
+	remedy := "replace the server's certificate"
 	switch text := err.Error(); {
-	case authority:
-		return "give the certificate of the authority that has signed the server's (-tls-ca)"
-	case name:
-		return "give a name that the server's certificate has (-tls-server-name)"
+	case authority, roots:
+		remedy = "give the certificate of the authority that has signed the server's (-tls-ca)"
+	case misnamed && len(name.Certificate.DNSNames)+len(name.Certificate.IPAddresses) == 0:
+		remedy = "give the server a certificate with a subjectAltName, the only names that count"
+	case misnamed:
+		remedy = "give a name that the server's certificate has (-tls-server-name)"
+	case invalid.Reason == x509.Expired:
+		remedy = "renew the server's certificate, or correct the clock"
+	case strings.Contains(text, "failed to parse certificate"): // even unverified ones are parsed
+		return remedy
 	case strings.Contains(text, "x509:"):
-		return "replace the server's certificate, or do without verification (-tls-skip-verify)"
 	case strings.Contains(text, "remote error: tls:") && strings.Contains(text, "certificate"):
 		return "the server wants a certificate from us: give one that it accepts (-tls-cert)"
+	default:
+		return ""
 	}
-	return ""
+	return remedy + ", or do without verification (-tls-skip-verify)"
 }
 
 // CertificateError returns an error with that hint and the server's address, or nil if there is none.

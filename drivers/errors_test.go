@@ -2,13 +2,22 @@ package drivers_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -91,4 +100,108 @@ func TestErrorText(t *testing.T) {
 	if !errors.Is(err, cause) {
 		t.Error("the error does not unwrap to its cause")
 	}
+}
+
+// TestCertificateHint shakes hands with a server whose certificate has one fault, and then does what the hint says.
+func TestCertificateHint(t *testing.T) {
+	const unverified = "(-tls-skip-verify)"
+	never := func(*x509.Certificate) {}
+	for _, tt := range []struct {
+		name    string
+		fault   func(*x509.Certificate)
+		trusted bool
+		hint    string // empty: no fault
+		remedy  func(*tls.Config, *x509.CertPool)
+	}{
+		{"none", never, true, "", nil},
+		{"another authority", never, false, "(-tls-ca)", func(c *tls.Config, all *x509.CertPool) { c.RootCAs = all }},
+		{"another name", func(c *x509.Certificate) { c.DNSNames, c.IPAddresses = []string{"db"}, nil }, true, "(-tls-server-name)",
+			func(c *tls.Config, _ *x509.CertPool) { c.ServerName = "db" }},
+		{"a common name alone", func(c *x509.Certificate) { c.IPAddresses = nil }, true, "subjectAltName", nil},
+		{"expired", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }, true, "renew", nil},
+		{"not valid yet", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }, true, "clock",
+			func(c *tls.Config, _ *x509.CertPool) {
+				c.Time = func() time.Time { return time.Now().Add(2 * time.Minute) }
+			}},
+		{"for clients", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }, true, "replace", nil},
+	} {
+		own := &x509.Certificate{
+			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, NotBefore: time.Now().Add(-time.Hour),
+			NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		}
+		tt.fault(own)
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, err := x509.CreateCertificate(rand.Reader, own, own, key.Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := x509.NewCertPool()
+		all.AddCert(parsed)
+		client := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"}
+		if tt.trusted {
+			client.RootCAs = all
+		}
+		err = handshake(client, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key})
+		if err == nil {
+			if tt.hint != "" {
+				t.Errorf("%s: no error", tt.name)
+			}
+			continue
+		}
+		hint := drivers.CertificateHint(err)
+		if tt.hint == "" || !strings.Contains(hint, tt.hint) || !strings.Contains(hint, unverified) {
+			t.Errorf("%s: %v: %q; want %q and %q", tt.name, err, hint, tt.hint, unverified)
+		}
+		if other := "(-tls-server-name)"; tt.hint != other && strings.Contains(hint, other) {
+			t.Errorf("%s: %q", tt.name, hint)
+		}
+		if tt.remedy != nil {
+			better := client.Clone()
+			tt.remedy(better, all)
+			if err := handshake(better, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}); err != nil {
+				t.Errorf("%s: the remedy does not help: %v", tt.name, err)
+			}
+		}
+		client.InsecureSkipVerify = true
+		if err := handshake(client, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}); err != nil {
+			t.Errorf("%s: without verification: %v", tt.name, err)
+		}
+	}
+	for text, hint := range map[string]string{
+		"tls: failed to parse certificate from server: x509: negative serial number": "replace the server's certificate",
+		"remote error: tls: certificate required":                                    "(-tls-cert)",
+		"read: connection reset by peer":                                             "",
+	} {
+		if got := drivers.CertificateHint(errors.New(text)); !strings.Contains(got, hint) || strings.Contains(got, unverified) ||
+			hint == "" && got != "" {
+			t.Errorf("%s: %q; want %q", text, got, hint)
+		}
+	}
+}
+
+// handshake returns the client's error of a handshake with a server that has the certificate.
+func handshake(client *tls.Config, certificate tls.Certificate) error {
+	server, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	go func() {
+		if conn, err := server.Accept(); err == nil {
+			_ = conn.(*tls.Conn).Handshake()
+			conn.Close()
+		}
+	}()
+	conn, err := tls.Dial("tcp", server.Addr().String(), client)
+	if err == nil {
+		conn.Close()
+	}
+	return err
 }
