@@ -335,6 +335,10 @@ type Server struct {
 	Connected   int   // the connections that it has now, including lockbench's
 	Evicted     int64 // keys that it has evicted since it started, to free memory; 0 also if unknown
 
+	// Room is how many bytes its store can still take until it refuses all writes, and LockBytes how many a lock leaves
+	// there for good. 0 if unknown.
+	Room, LockBytes int64
+
 	// Limits are those of its settings that end a hold of the design before its release, if it lasts longer.
 	Limits []Limit
 

@@ -23,10 +23,21 @@ func fail(op string, err error) error {
 		return nil
 	}
 	class := classOf(err)
-	if errors.Is(err, rpctypes.ErrPermissionDenied) {
-		err = fmt.Errorf("%w: its role lacks the keys: %s", err, drivers.PrefixRemedy)
+	for known, text := range remedies {
+		if errors.Is(err, known) {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
 	}
 	return &drivers.Error{Class: class, Op: "etcd: " + op, Err: err}
+}
+
+// remedies say what an error of the server means, and what to do.
+var remedies = map[error]string{
+	rpctypes.ErrPermissionDenied: "its role lacks the keys: " + drivers.PrefixRemedy,
+	rpctypes.ErrInvalidAuthToken: "the login has expired (--auth-token-ttl), or its user was changed",
+	rpctypes.ErrUserEmpty:        "it wants a login, and knows of none any more",
+	rpctypes.ErrNoSpace: "its NOSPACE alarm stays on, and refuses everybody's writes: to clear it, compact, defrag, and " +
+		"etcdctl alarm disarm",
 }
 
 // gone reports whether a lease does not exist (any more).
@@ -78,6 +89,9 @@ func outOfTime(err error) bool {
 }
 
 func serverClass(err rpctypes.EtcdError) drivers.Class {
+	if errors.Is(err, rpctypes.ErrNoSpace) {
+		return drivers.ClassFull
+	}
 	switch err.Code() {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
 		if errors.Is(err, rpctypes.ErrStopped) {

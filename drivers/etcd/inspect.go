@@ -3,6 +3,7 @@ package etcd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,23 +42,27 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	}
 	server, usage := drivers.Server{Name: "etcd", Mode: "standalone"}, drivers.Usage{}
 	server.Session = time.Duration(s.granted.Load()) * time.Second
+	server.LockBytes = lockBytes + 2*int64(len(s.prefix))
 	var versions, runs []string
 	var failed error
 	for i, t := range s.targets {
 		limited, cancel := context.WithTimeout(ctx, s.io)
 		answer, err := pb.NewMaintenanceClient(in.conns[i]).Status(limited, &pb.StatusRequest{})
-		spent, started := s.metrics(limited, t)
+		counts := s.metrics(limited, t)
 		cancel()
-		usage = usage.Plus(spent)
+		usage = usage.Plus(counts.usage())
 		if err != nil {
 			failed = err
 			continue
 		}
+		if left := counts.room(answer); left > 0 && (server.Room == 0 || left < server.Room) {
+			server.Room = left
+		}
 		if !slices.Contains(versions, answer.Version) {
 			versions = append(versions, answer.Version)
 		}
-		if started != "" {
-			runs = append(runs, strconv.FormatUint(answer.Header.MemberId, 16)+"@"+started)
+		if began := counts["process_start_time_seconds"]; began > 0 {
+			runs = append(runs, fmt.Sprintf("%x@%.2f", answer.Header.MemberId, began))
 		}
 	}
 	if versions == nil { // one that does not answer is away; the others are still the service
@@ -116,53 +121,83 @@ func (s *service) members(ctx context.Context) int {
 	return len(answer.Members)
 }
 
-var unknownUsage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+// counts are the sums of a member's counters, by name; empty if they are unknown.
+type counts map[string]float64
 
 // metrics asks a member for its counters.
-func (s *service) metrics(ctx context.Context, t target) (u drivers.Usage, started string) {
+func (s *service) metrics(ctx context.Context, t target) counts {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.endpoint()+"/metrics", nil)
 	if err != nil {
-		return unknownUsage, ""
+		return nil
 	}
 	answer, err := s.inspecting.http.Do(request)
 	if err != nil {
-		return unknownUsage, ""
+		return nil
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return unknownUsage, ""
+		return nil
 	}
 	return readMetrics(answer.Body)
 }
 
-// readMetrics picks the counters that matter here. Commands are all messages of clients: requests, and those on the
-// streams for watches and keep-alives.
-func readMetrics(text io.Reader) (drivers.Usage, string) {
-	u, started := unknownUsage, ""
-	add := func(total *int64, n float64) { *total = min(max(*total, 0)+int64(n), 1<<62) }
+func readMetrics(text io.Reader) counts {
+	all := counts{}
 	lines := bufio.NewScanner(text)
 	for lines.Scan() {
 		name, value, ok := strings.Cut(lines.Text(), " ")
 		n, err := strconv.ParseFloat(value, 64)
-		if !ok || err != nil || !(n >= 0 && n < 1e9*float64(time.Second)) {
+		if !ok || err != nil || !(n >= 0 && n < maxCount) {
 			continue // a comment, or not a counter
 		}
-		bare, _, _ := strings.Cut(name, "{")
-		switch bare {
-		case "process_cpu_seconds_total":
-			u.CPU = time.Duration(min(n, 1e9) * float64(time.Second))
-		case "process_start_time_seconds":
-			started = value
-		case "grpc_server_msg_received_total":
-			add(&u.Commands, n)
-		case "etcd_network_client_grpc_received_bytes_total":
-			add(&u.BytesIn, n)
-		case "etcd_network_client_grpc_sent_bytes_total":
-			add(&u.BytesOut, n)
-		}
+		name, _, _ = strings.Cut(name, "{")
+		all[name] = min(all[name]+n, maxCount)
 	}
 	if lines.Err() != nil { // the sums are incomplete
-		return unknownUsage, ""
+		return nil
 	}
-	return u, started
+	return all
+}
+
+const maxCount = 1e18
+
+// usage picks the counters of a member's usage. Commands are all messages of clients: requests, and those on the
+// streams for watches and keep-alives.
+func (c counts) usage() drivers.Usage {
+	count := func(name string, unit float64) int64 {
+		if n, known := c[name]; known {
+			return int64(min(n*unit, maxCount))
+		}
+		return -1
+	}
+	return drivers.Usage{
+		CPU:      time.Duration(count("process_cpu_seconds_total", float64(time.Second))),
+		Commands: count("grpc_server_msg_received_total", 1),
+		BytesIn:  count("etcd_network_client_grpc_received_bytes_total", 1),
+		BytesOut: count("etcd_network_client_grpc_sent_bytes_total", 1),
+	}
+}
+
+const (
+	// defaultQuota is the size at which etcd refuses writes unless --quota-backend-bytes is given.
+	defaultQuota = 2 << 30
+
+	// lockBytes is what a lock leaves in the history, without the run's prefix, which is in both of its revisions.
+	lockBytes = 185
+)
+
+// room returns how many bytes the store of a member can still take, of its quota; 0 if that is not known.
+func (c counts) room(status *pb.StatusResponse) int64 {
+	quota, known := c["etcd_server_quota_backend_bytes"] // 0: there is none
+	if !known {
+		quota = cmp.Or(float64(status.DbSizeQuota), defaultQuota)
+	}
+	size := float64(status.DbSize)
+	switch {
+	case quota <= 0 || !known && size >= quota: // a larger one than the default
+		return 0
+	case size >= quota:
+		return 1
+	}
+	return int64(quota) - status.DbSizeInUse // free pages are used again
 }

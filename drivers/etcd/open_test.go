@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -232,6 +233,58 @@ func TestAuth(t *testing.T) {
 	}
 }
 
+// A login that the server does not know any more, as after its time-to-live, is told as such and at once, and the client
+// logs in again; so is a user who was deleted.
+func TestExpiredLogin(t *testing.T) {
+	t.Parallel()
+	e := servertest.Etcd(t, 1, servers.Options{
+		Durability: servers.Relaxed, Settings: map[string]string{"bcrypt-cost": "4"},
+	})
+	ctx := t.Context()
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	admin := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
+	for _, user := range []string{"root", "alice"} {
+		must(admin.UserAdd(ctx, user, "secret"))
+		must(admin.UserGrantRole(ctx, user, "root"))
+	}
+	must(admin.AuthEnable(ctx))
+	s := open(t, drivers.Config{Addrs: e.URLs(), Username: "alice", Password: "secret", IOTimeout: 20 * time.Second})
+	c := client(t, s, 0)
+	release(t, c, try(t, c, "k", true), true)
+
+	root := func() *conn {
+		return open(t, drivers.Config{Addrs: e.URLs(), Username: "root", Password: "secret"}).conns[0]
+	}
+	must(root().AuthDisable(ctx)) // ends all logins
+	must(admin.AuthEnable(ctx))
+	refused := func(want string) {
+		t.Helper()
+		_, err := c.Try(ctx, &drivers.Lease{Key: "k"})
+		if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(err.Error(), want) {
+			t.Fatalf("%v; want %q", err, want)
+		}
+	}
+	refused("the login has expired")
+	testwait.Until(t, "it has logged in again", func() bool {
+		l := &drivers.Lease{Key: "k"}
+		held, err := c.Try(ctx, l)
+		if held {
+			release(t, c, l, true)
+		} else if drivers.ClassOf(err) != drivers.ClassAuth {
+			t.Fatal(err)
+		}
+		return held
+	})
+
+	must(root().UserDelete(ctx, "alice"))
+	refused("invalid user ID or password")
+}
+
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	unavailable := func(text string) error { return status.Error(codes.Unavailable, text) }
@@ -250,7 +303,7 @@ func TestClasses(t *testing.T) {
 		{rpctypes.ErrPermissionDenied, drivers.ClassAuth, true},
 		{rpctypes.ErrInvalidAuthToken, drivers.ClassAuth, true},
 		{rpctypes.ErrAuthFailed, drivers.ClassAuth, true},
-		{rpctypes.ErrNoSpace, drivers.ClassServer, true},
+		{rpctypes.ErrNoSpace, drivers.ClassFull, true},
 		{rpctypes.ErrTooManyRequests, drivers.ClassServer, true},
 		{rpctypes.ErrCorrupt, drivers.ClassProtocol, false},
 		{unavailable(`connection error: desc = "transport: Error while dialing: refused"`), drivers.ClassConnect, true},
@@ -277,19 +330,86 @@ grpc_server_msg_received_total{grpc_method="Watch",grpc_service="etcdserverpb.Wa
 etcd_network_client_grpc_received_bytes_total 700
 etcd_network_client_grpc_sent_bytes_total 1.2e+03
 `
-	u, started := readMetrics(strings.NewReader(text))
+	counts := readMetrics(strings.NewReader(text))
 	want := drivers.Usage{CPU: 1500 * time.Millisecond, Commands: 42, BytesIn: 700, BytesOut: 1200}
-	if u != want || started != "1.7e+09" {
-		t.Errorf("%+v, started %s", u, started)
+	if u := counts.usage(); u != want || counts["process_start_time_seconds"] != 1.7e9 {
+		t.Errorf("%+v of %v", u, counts)
 	}
-	if u, started := readMetrics(strings.NewReader("nothing of it\n")); u != unknownUsage || started != "" {
-		t.Errorf("%+v, started %q of a page without metrics", u, started)
+	if u := readMetrics(strings.NewReader("nothing of it\n")).usage(); u != unknownUsage {
+		t.Errorf("%+v of a page without metrics", u)
 	}
 	for _, number := range []string{"NaN", "-1e300", "+Inf", "1e300", "x"} {
 		page := "grpc_server_msg_received_total " + number + "\nprocess_cpu_seconds_total " + number + "\netcd_network_client_grpc_sent_bytes_total " + number
-		if u, _ := readMetrics(strings.NewReader(page)); u.CPU < -1 || u.Commands < -1 || u.BytesIn < -1 || u.BytesOut < -1 {
+		if u := readMetrics(strings.NewReader(page)).usage(); u != unknownUsage {
 			t.Errorf("%s: %+v", number, u)
 		}
+	}
+}
+
+var unknownUsage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+
+// A quota is that of /metrics, of the status, or the default, and some stores have none.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	const quota = "etcd_server_quota_backend_bytes"
+	for _, tt := range []struct {
+		counts counts
+		status *pb.StatusResponse
+		want   int64
+	}{
+		{counts{quota: 3000}, &pb.StatusResponse{DbSize: 1000, DbSizeInUse: 800}, 2200},
+		{counts{quota: 3000}, &pb.StatusResponse{DbSize: 3000, DbSizeInUse: 800}, 1},
+		{counts{quota: 0}, &pb.StatusResponse{DbSize: 1000}, 0},
+		{nil, &pb.StatusResponse{DbSize: 1000, DbSizeInUse: 1000, DbSizeQuota: 5000}, 4000},
+		{nil, &pb.StatusResponse{DbSize: 1000, DbSizeInUse: 1000}, defaultQuota - 1000},
+		{nil, &pb.StatusResponse{DbSize: 3 << 30, DbSizeInUse: 1000}, 0},
+		{nil, &pb.StatusResponse{DbSize: 1000, DbSizeQuota: -1}, 0},
+	} {
+		if got := tt.counts.room(tt.status); got != tt.want {
+			t.Errorf("%v, %d bytes: %d; want %d", tt.counts, tt.status.DbSize, got, tt.want)
+		}
+	}
+}
+
+// A store at its quota refuses locks with an error that says how to clear its alarm, also before the next load, and a
+// lock costs what is predicted.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	e := servertest.Etcd(t, 1, servers.Options{
+		Durability: servers.Relaxed, Settings: map[string]string{"quota-backend-bytes": "400000"},
+	})
+	cfg := drivers.Config{Addrs: e.URLs(), Prefix: "lockbench:2345678901234567:1:"}
+	s := open(t, cfg)
+	c := client(t, s, 0)
+	l := &drivers.Lease{Key: cfg.Prefix + "0"}
+	inspect := func() drivers.Server {
+		server, _, err := s.Inspect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server
+	}
+	before, locks := inspect(), int64(0)
+	for {
+		_, err := c.Try(t.Context(), l)
+		if err == nil {
+			_, err = c.Release(t.Context(), l)
+		}
+		if err == nil && locks < 10*before.Room/before.LockBytes {
+			locks++
+			continue
+		}
+		if drivers.ClassOf(err) != drivers.ClassFull || !drivers.NoEffect(err) || !strings.Contains(err.Error(), "alarm disarm") {
+			t.Fatalf("after %d locks: %v", locks, err)
+		}
+		break
+	}
+	used := float64(before.Room-inspect().Room) / float64(locks)
+	if told := float64(before.LockBytes); before.Room <= 0 || before.Room >= 400_000 || used < 0.8*told || used > 1.25*told {
+		t.Errorf("a lock took %.0f bytes of %d, and was to take %.0f", used, before.Room, told)
+	}
+	if _, err := open(t, cfg).Session(t.Context(), 0); drivers.ClassOf(err) != drivers.ClassFull {
+		t.Errorf("a session while the alarm stands: %v", err)
 	}
 }
 

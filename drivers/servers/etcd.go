@@ -110,6 +110,9 @@ func setUpEtcd(s *Server, o Options, peers []*port, i int, fsync bool) error {
 	if o.TLS {
 		conf["client-transport-security"] = map[string]any{"cert-file": s.dir.file(certFile), "key-file": s.dir.file(keyFile)}
 	}
+	for name, value := range o.Settings {
+		conf[name] = json.RawMessage(value)
+	}
 	text, err := json.MarshalIndent(conf, "", "\t") // YAML contains JSON; with a file, etcd ignores other flags
 	return errors.Join(err, s.write("etcd.json", string(text)))
 }

@@ -76,7 +76,7 @@ type Options struct {
 	// and the default user is disabled.
 	Username, Password string
 
-	// Settings are further ones of Redis or MySQL, by their names in the configuration file.
+	// Settings are further ones of Redis, MySQL, etcd or ZooKeeper, by their names in the configuration file.
 	Settings map[string]string
 
 	// Clock gives a Redis server a clock of its own, which SetClock moves. It needs libfaketime; see FindFaketime.

@@ -84,6 +84,9 @@ admin.enableServer=false
 autopurge.purgeInterval=0
 %s`, s.dir.file("data"), port.number, zooKeeperTick.Milliseconds(), 10*time.Second/zooKeeperTick,
 		5*time.Second/zooKeeperTick, 2*zooKeeperTick.Milliseconds(), time.Hour.Milliseconds(), members)
+	for name, value := range o.Settings { // the last one of a name counts
+		config += name + "=" + value + "\n"
+	}
 	// Apache's archive contains logback, which logs everything unless it finds a file of this name in the class path.
 	return errors.Join(os.Mkdir(s.dir.file("data"), 0o700), s.write("data/myid", strconv.Itoa(id)+"\n"),
 		s.write("zoo.cfg", config), s.write("logback.xml", logback))
