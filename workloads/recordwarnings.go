@@ -20,6 +20,8 @@ const (
 	failedShare = 0.50
 	// reportShare is the share of anything from which a record warns of it.
 	reportShare = 0.01
+	// roomShare is the share of the server's room from which a load comes near to its end.
+	roomShare = 0.80
 	// fewThoughts are too few for a mean, of think times that may be drawn.
 	fewThoughts = 10_000
 )
@@ -53,7 +55,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 	if n := len(e.after.outside); n > 1 {
 		add("%d processes of %s had the clients", n, p.Driver)
 	}
-	addAll(e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept)
+	addAll(e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept, e.room)
 	if len(p.Classes) == 0 && t.Thoughts >= fewThoughts {
 		if took := t.Thought / time.Duration(t.Thoughts); results.Apart(p.Think, took) {
 			add("think times of %s took %s (mean): the figures are those of such pauses", format.Duration(p.Think), format.Duration(took))
@@ -69,6 +71,28 @@ func (e *engine) warn(r *results.Record, t rest) {
 		}
 	}
 	r.Warnings = append(r.Warnings, known...)
+}
+
+// lookForRoom warns once if the load, going on as it has gone so far, makes more locks than its server has room for.
+func (e *engine) lookForRoom() {
+	now := e.clock.Now()
+	if e.opened.Room == 0 || e.room != "" || now < time.Second {
+		return
+	}
+	granted := e.granted()
+	if e.run.Fleet != nil {
+		granted += e.run.Fleet.Others().Acquired
+	}
+	whole := e.from + e.length(PhaseMeasure, now-e.from, e.until()-e.from)
+	room, needs := float64(e.opened.Room/e.opened.LockBytes), float64(granted)*float64(whole)/float64(now)
+	if needs < roomShare*room {
+		return
+	}
+	e.room = fmt.Sprintf("the server had room for some %s locks (%d bytes of history each) and this load makes some %s: "+
+		"a full server refuses everybody's writes; lower -rate or -duration, or raise its quota", format.Three(room), e.opened.LockBytes, format.Three(needs))
+	if e.run.Say != nil {
+		e.run.Say("warning: %s", e.room)
+	}
 }
 
 // sharedWarning says what the figures of r leave out if other runs have the same keys; empty if none can have.

@@ -59,6 +59,9 @@ type Run struct {
 	// Neighbour is who sends the plan's probes, if it has any: a service opened beside the one under load.
 	Neighbour drivers.Prober
 
+	// Say, if set, prints what should be known before the load ends.
+	Say func(format string, args ...any)
+
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)
 
@@ -219,6 +222,7 @@ type engine struct {
 	why   string        // and not by its caller, but for this reason
 
 	standing   standing
+	room       string       // the warning that the server has none for the load; empty: it has
 	phase      atomic.Value // Phase
 	timeseries *timeseries
 	probe      *probe
@@ -407,6 +411,7 @@ func (e *engine) watch(ctx context.Context, phase Phase, from, to time.Duration)
 		case <-tick.C:
 			elapsed := e.clock.Now() - from
 			e.report(phase, elapsed, e.length(phase, elapsed, to-from))
+			e.lookForRoom()
 			if !e.tolerable() || phase == PhaseMeasure && e.stopped(elapsed) {
 				return false
 			}
