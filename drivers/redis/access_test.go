@@ -5,13 +5,16 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
 // TestPrefixRefused: a user who may use other names hears so, and of the flag: before the run if scripts are asked for anyway,
@@ -45,6 +48,51 @@ func TestPrefixRefused(t *testing.T) {
 		refused(err, "channel")
 		var w woken
 		refused(listen(t, permitted, &w).Add(t.Context(), "app:k"), "channel")
+	})
+}
+
+// TestTakesNoWrites opens a service on servers that refuse writes, and on the same ones when they take them.
+func TestTakesNoWrites(t *testing.T) {
+	forBoth(t, func(t *testing.T, driver string) {
+		server := startRedis(t, servers.Options{})
+		cfg := drivers.Config{Addrs: []string{server.URL()}}
+		rdb := bare(t, cfg)
+		do := func(command string) string {
+			t.Helper()
+			var args []any
+			for word := range strings.FieldsSeq(command) {
+				args = append(args, strings.ReplaceAll(word, ",", " "))
+			}
+			reply, err := rdb.Do(t.Context(), args...).Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(reply)
+		}
+		_, dir, _ := strings.Cut(do("CONFIG GET dir"), "dir:")
+		if err := os.Mkdir(filepath.Join(strings.Trim(dir, "]"), "dump.rdb"), 0o700); err != nil { // no snapshot takes its place
+			t.Fatal(err)
+		}
+		for _, tc := range []struct{ refuses, takes, want string }{
+			{"REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "READONLY You can't write against a read only replica: give the address"},
+			{"CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0", "NOREPLICAS Not enough good replicas to write: start"},
+			{"CONFIG SET save 3600,1", "CONFIG SET stop-writes-on-bgsave-error no", "MISCONF"},
+		} {
+			if tc.want == "MISCONF" {
+				do("BGSAVE")
+				testwait.Until(t, "the snapshot fails", func() bool {
+					return strings.Contains(do("INFO persistence"), "rdb_last_bgsave_status:err")
+				})
+			}
+			handOver(t, session(t, open(t, driver, cfg), 0), "k")
+			do(tc.refuses)
+			_, err := lookup(t, driver).Open(t.Context(), cfg)
+			if drivers.ClassOf(err) != drivers.ClassReadOnly || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v (%s)", tc.refuses, err, drivers.ClassOf(err))
+			}
+			do(tc.takes)
+		}
+		handOver(t, session(t, open(t, driver, cfg), 0), "k")
 	})
 }
 

@@ -2,6 +2,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,14 +121,33 @@ func Unexpected(what string) error {
 // change a lock with their last command; see Script.
 type ServerError string
 
-// NewServerError returns the error for an error reply, with the remedy if it is about a name. A server that does not know a
+// refusals are the codes of a server that takes no writes, and what helps.
+var refusals = map[string]struct {
+	class  drivers.Class
+	remedy string
+}{
+	"OOM":        {drivers.ClassFull, "raise maxmemory, or delete other keys"},
+	"READONLY":   {drivers.ClassReadOnly, "give the address of the primary (-addr)"},
+	"NOREPLICAS": {drivers.ClassReadOnly, "start the replicas, or lower min-replicas-to-write"},
+	"MISCONF":    {drivers.ClassReadOnly, "make room for snapshots, or set stop-writes-on-bgsave-error to no"},
+}
+
+// NewServerError returns the error for an error reply, with the remedy if that is known. A server that does not know a
 // command quotes its arguments, and those of AUTH and HELLO are passwords, so the quotation is cut off.
 func NewServerError(text string) ServerError {
 	text, _, _ = strings.Cut(text, ", with args beginning with")
-	if ServerError(text).refusesName() {
-		text += ": " + drivers.PrefixRemedy
+	if script, reason, ok := strings.Cut(text, ": -"); ok && strings.HasPrefix(script, "ERR Error running script") {
+		text = reason // before Redis 7
 	}
-	return ServerError(text)
+	e := ServerError(text)
+	remedy := refusals[e.Code()].remedy
+	if e.refusesName() {
+		remedy = drivers.PrefixRemedy
+	}
+	if remedy != "" {
+		e = ServerError(strings.TrimSuffix(text, ".") + ": " + remedy)
+	}
+	return e
 }
 
 func (e ServerError) Error() string { return string(e) }
@@ -138,9 +158,11 @@ func (e ServerError) Code() string {
 	return code
 }
 
-// Class returns ClassAuth for wrong or missing credentials and permissions, and ClassServer for everything else.
+// Class returns the class of a server that takes no writes, ClassAuth for wrong or missing credentials and permissions,
+// and ClassServer for everything else.
 func (e ServerError) Class() drivers.Class {
-	switch e.Code() {
+	code := e.Code()
+	switch code {
 	case "NOAUTH", "WRONGPASS", "NOPERM":
 		return drivers.ClassAuth
 	case "ERR":
@@ -149,7 +171,7 @@ func (e ServerError) Class() drivers.Class {
 			return drivers.ClassAuth
 		}
 	}
-	return drivers.ClassServer
+	return cmp.Or(refusals[code].class, drivers.ClassServer)
 }
 
 // refusesName reports whether the user may use the command, but not the key or the channel.

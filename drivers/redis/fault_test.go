@@ -128,7 +128,7 @@ func TestRefused(t *testing.T) {
 		l := drivers.Lease{Key: "k", TTL: time.Minute}
 		set("maxmemory", "1")
 		_, err := a.Try(t.Context(), &l)
-		check("OOM", err, drivers.ClassServer)
+		check("OOM, SET", err, drivers.ClassFull)
 		set("maxmemory", "0")
 		try(t, a, &l, true)
 
@@ -136,9 +136,9 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = a.Release(t.Context(), &l)
-		check("READONLY, script", err, drivers.ClassServer)
+		check("READONLY, script", err, drivers.ClassReadOnly)
 		_, err = a.Try(t.Context(), &drivers.Lease{Key: "k2", TTL: time.Minute})
-		check("READONLY, SET", err, drivers.ClassServer)
+		check("READONLY, SET", err, drivers.ClassReadOnly)
 		if err := rdb.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -232,6 +232,8 @@ func dropper(t *testing.T, sets *atomic.Int64) string {
 				conn.Write([]byte("-ERR unknown command 'HELLO'\r\n"))
 			case "INFO":
 				conn.Write([]byte("-NOPERM not for you\r\n"))
+			case "DEL":
+				conn.Write([]byte(":0\r\n"))
 			case "EVALSHA":
 				conn.Write([]byte("-NOSCRIPT No matching script.\r\n"))
 			case "CLUSTER": // the one and only node

@@ -136,7 +136,10 @@ type service struct {
 
 // prepare opens what the design and the topology need before the first session.
 func (s *service) prepare(ctx context.Context) error {
-	err := s.chooseRelease(ctx)
+	err := s.takesWrites(ctx)
+	if err == nil {
+		err = s.chooseRelease(ctx)
+	}
 	if err == nil && s.runsScripts() {
 		err = s.permitsScripts(ctx)
 	}
@@ -147,6 +150,15 @@ func (s *service) prepare(ctx context.Context) error {
 		err = s.replicate(ctx)
 	}
 	return err
+}
+
+// takesWrites returns an error if the server refuses all writes. It deletes a key that does not exist.
+func (s *service) takesWrites(ctx context.Context) error {
+	_, err := s.conn.Do(ctx, []string{"DEL", s.absentKey}, 1)
+	if classOf(err) == drivers.ClassReadOnly {
+		return err
+	}
+	return nil
 }
 
 // wakingService is a service whose releases are published.

@@ -66,6 +66,8 @@ func (s *scripted) converse(conn net.Conn) {
 				reply = "-ERR unknown command 'HELLO'\r\n"
 			case "PING":
 				reply = "+PONG\r\n"
+			case "DEL":
+				reply = ":0\r\n"
 			case "SET":
 				reply = "+OK\r\n"
 			default:
@@ -76,12 +78,12 @@ func (s *scripted) converse(conn net.Conn) {
 	}
 }
 
-// commands returns the received commands without the greeting.
+// commands returns the received commands without the greeting and the first write.
 func (s *scripted) commands() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.seen), func(c string) bool {
-		return strings.HasPrefix(c, "HELLO") || strings.HasPrefix(c, "PING") || c == "INFO server" || strings.HasPrefix(c, "CLIENT")
+		return strings.HasPrefix(c, "HELLO") || strings.HasPrefix(c, "DEL ") || strings.HasPrefix(c, "PING") || c == "INFO server" || strings.HasPrefix(c, "CLIENT")
 	})
 }
 

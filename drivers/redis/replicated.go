@@ -45,8 +45,6 @@ func (s *service) replicate(ctx context.Context) error {
 	switch n := fields.number("connected_slaves", -1); {
 	case s.cfg.Embedded:
 		return errors.New("the embedded server has no replicas: give one that has, or another topology")
-	case fields["role"] == "slave":
-		return errors.New("the server is a replica: give its primary")
 	case n < int64(acks): // or unknown
 		return fmt.Errorf("%d replicas have to acknowledge and the server has %d: give fewer, or a server that has them", acks, max(n, 0))
 	}

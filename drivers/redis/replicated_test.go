@@ -139,6 +139,8 @@ func (c *primary) Do(_ context.Context, args []string, _ int) (redis.Reply, erro
 	switch {
 	case args[0] == "INFO":
 		return redis.Text("role:master\r\nconnected_slaves:2\r\n"), nil
+	case args[0] == "DEL":
+		return redis.Int(0), nil
 	case asksForScripts(args):
 		return redis.Reply{}, errNoScript
 	}
