@@ -75,14 +75,14 @@ func TestInspect(t *testing.T) {
 	in(t, func(t *testing.T) {
 		f := newFakes(3)
 		for i, name := range names(3) {
-			f.nodes[name].server = drivers.Server{Name: "fake", Version: name, RunID: name}
+			f.nodes[name].server = drivers.Server{Name: "fake", Version: name, RunID: name, Evicted: int64(i)}
 			n := []int64{1, 10, 100}[i]
 			f.nodes[name].usage = drivers.Usage{CPU: 1, Commands: n, BytesIn: 2 * n, BytesOut: 3 * n}
 		}
 		f.each("a", func(n *fake) { n.down = refused })
 		s := start(t, f, drivers.Config{}).Service
 		got, usage, err := s.(drivers.Inspector).Inspect(t.Context())
-		want := drivers.Server{Name: "fake", Version: "b", RunID: "b+c", Mode: "redlock, 2 of 3 nodes"}
+		want := drivers.Server{Name: "fake", Version: "b", RunID: "b+c", Evicted: 3, Mode: "redlock, 2 of 3 nodes"}
 		if all := (drivers.Usage{CPU: 2, Commands: 110, BytesIn: 220, BytesOut: 330}); err != nil || !reflect.DeepEqual(got, want) || usage != all {
 			t.Errorf("Inspect = %+v, %+v, %v; want %+v, %+v", got, usage, err, want, all)
 		}

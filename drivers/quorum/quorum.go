@@ -76,7 +76,8 @@ func (d Driver) Designs() []drivers.Design {
 	return list
 }
 
-// Open implements drivers.Driver. It succeeds when a majority of the nodes answers. The others stay out of the service.
+// Open implements drivers.Driver. It succeeds when a majority of the nodes answers and none refuses to be a node. The
+// others stay out of the service.
 func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	design, err := drivers.FindDesign(d, cfg.Lock)
 	n := len(cfg.Addrs)
@@ -101,6 +102,11 @@ func (d Driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 		}
 		return err
 	}))
+	for _, n := range s.all {
+		if class := drivers.ClassOf(n.known.Err); class == drivers.ClassAuth || class == drivers.ClassReadOnly {
+			err = fmt.Errorf("node %d: %w", n.number+1, n.known.Err)
+		}
+	}
 	s.nodes = slices.DeleteFunc(slices.Clone(s.all), func(n *node) bool { return n.Service == nil })
 	if err == nil {
 		server, _, _ := s.Inspect(ctx) // optional
@@ -234,14 +240,15 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return fail("clean", err)
 }
 
-// Inspect implements drivers.Inspector, if every open node answers. The first one describes all; the usage is the sum,
-// and the run id is made of those of all nodes.
+// Inspect implements drivers.Inspector, if every open node answers. The first one describes all; usage and evictions are
+// sums, and the run id is made of those of all nodes.
 func (s *service) Inspect(ctx context.Context) (one drivers.Server, sum drivers.Usage, err error) {
 	var runs []string
+	var evicted int64
 	for i, n := range s.nodes {
 		err := can(n, func(inspector drivers.Inspector) error {
 			server, usage, err := inspector.Inspect(ctx)
-			if i == 0 {
+			if evicted += server.Evicted; i == 0 {
 				one = server
 			}
 			sum, runs = sum.Plus(usage), append(runs, server.RunID)
@@ -251,7 +258,7 @@ func (s *service) Inspect(ctx context.Context) (one drivers.Server, sum drivers.
 			return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
 		}
 	}
-	one.Mode = fmt.Sprintf("redlock, %d of %d nodes", len(runs), len(s.all))
+	one.Evicted, one.Mode = evicted, fmt.Sprintf("redlock, %d of %d nodes", len(runs), len(s.all))
 	if one.RunID != "" {
 		one.RunID = strings.Join(runs, "+")
 	}

@@ -2,6 +2,7 @@ package quorum_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -426,6 +427,14 @@ func TestOpenRefuses(t *testing.T) {
 			_, err := quorum.Driver{Node: f}.Open(t.Context(), drivers.Config{Addrs: addrs})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
+			}
+		}
+		for _, class := range []drivers.Class{drivers.ClassAuth, drivers.ClassReadOnly} {
+			f.each("ab", func(n *fake) { n.down = nil })
+			f.each("c", func(n *fake) { n.down = &drivers.Error{Class: class, Op: "open", Err: errors.New("refused")} })
+			_, err := quorum.Driver{Node: f}.Open(t.Context(), drivers.Config{Addrs: names(3)})
+			if err == nil || !strings.Contains(err.Error(), "node 3: ") || drivers.ClassOf(err) != class {
+				t.Errorf("one node of 3 refuses: %v, want class %s", err, class)
 			}
 		}
 	})

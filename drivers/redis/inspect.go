@@ -44,7 +44,7 @@ func (s *service) inspectAll(ctx context.Context) (drivers.Server, drivers.Usage
 	return all.server, all.usage, nil
 }
 
-// clusterReport sums up the reports of the primaries of a cluster.
+// clusterReport sums up the reports of several servers.
 type clusterReport struct {
 	server drivers.Server
 	usage  drivers.Usage

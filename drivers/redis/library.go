@@ -98,21 +98,18 @@ func (b *Base) Clean(ctx context.Context, keys []string) error {
 	return errors.Join(errs...)
 }
 
-// Inspect implements drivers.Inspector: the first node describes all, and their usage is summed.
+// Inspect implements drivers.Inspector: of all nodes, as if they were one server.
 func (b *Base) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	b.wake(ctx)
-	server, total, err := b.nodes[0].Inspect(ctx)
-	if err != nil {
-		return server, total, err
-	}
-	for _, n := range b.nodes[1:] {
-		_, usage, err := n.Inspect(ctx)
+	var all clusterReport
+	for _, n := range b.nodes {
+		server, usage, err := n.Inspect(ctx)
 		if err != nil {
-			return server, total, err
+			return drivers.Server{}, drivers.Usage{}, err
 		}
-		total = total.Plus(usage)
+		all.add(server, usage)
 	}
-	return server, total, nil
+	return all.server, all.usage, nil
 }
 
 // Owns makes Close close a client of the library, too.
