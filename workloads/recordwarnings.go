@@ -48,8 +48,11 @@ func (e *engine) warn(r *results.Record, t rest) {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
 	for i, n := range r.Counts.NodeErrors {
-		if err := e.after.nodes[i].Err; n > 0 {
-			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), err)
+		switch node := e.after.nodes[i]; {
+		case node.Failed == 0 && node.Err != nil:
+			add("node %d of %d has no vote, because it could not be opened: %v", i+1, len(r.Counts.NodeErrors), node.Err)
+		case n > 0:
+			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), node.Err)
 		}
 	}
 	if n := len(e.after.outside); n > 1 {
@@ -167,15 +170,19 @@ func failingShare(r *results.Record, t rest) float64 {
 
 // failingText says what failed requests took of the clients' time, and which keys they left locked; empty if it is not worth a warning.
 func (e *engine) failingText(r *results.Record, t rest) string {
-	share, stuck := failingShare(r, t), e.stuckText(r)
+	share, stuck, cause := failingShare(r, t), e.stuckText(r), ""
+	if r.Server.Replaced {
+		cause = "the server was restarted or replaced: "
+	}
 	switch {
 	case share <= reportShare:
 		return ""
 	case stuck == "":
-		return fmt.Sprintf("requests that failed, and the pauses after them, took %.0f %% of the clients' time (the first: %s)",
-			100*share, e.all.FirstError)
+		return fmt.Sprintf("%srequests that failed, and the pauses after them, took %.0f %% of the clients' time (the first: %s)",
+			cause, 100*share, e.all.FirstError)
 	}
-	return fmt.Sprintf("%s; they, the pauses after them and the waits for those keys took %.0f %% of the clients' time", stuck, 100*share)
+	return fmt.Sprintf("%s%s; they, the pauses after them and the waits for those keys took %.0f %% of the clients' time",
+		cause, stuck, 100*share)
 }
 
 // recordWarnings returns the warnings that follow from the figures alone, without what a mark says (lockbench help marks).

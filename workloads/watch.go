@@ -283,14 +283,16 @@ func (e *engine) fillSafety(r *results.Record) (s results.Safety) {
 // explain returns why locks that were lost early, or fencing tokens that went back, prove nothing against the lock; empty if
 // there is no reason. It is generous: a restart of the server is taken for the cause, and so is a request whose answer was
 // not heard and which may have had its effect late. A release of an owned lock removes one hold at most, so that with a
-// server that was up all the time each failed request explains one breach.
+// server that was up all the time each failed request explains one breach, as does each key that it evicted.
 func (e *engine) explain(r *results.Record, breaches int64) string {
 	failed := e.all.Failed
 	switch {
+	case r.Server.Replaced:
+		return "the server was restarted or replaced"
+	case r.Server.Evicted >= breaches && breaches > 0:
+		return "the server evicted keys"
 	case failed >= breaches && failed > 0, failed > 0 && !(e.traits.Owned && e.sameServer()):
 		return "requests failed, and may have had an effect later"
-	case e.replaced():
-		return "the server was restarted or replaced"
 	case !readable(e.after.err):
 		return "the server did not answer at the end, and may have been restarted"
 	}

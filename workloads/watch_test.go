@@ -256,6 +256,18 @@ func (s thiefSession) Release(ctx context.Context, l *drivers.Lease) (bool, erro
 	return removed && s.n.Add(1)%10 != 0, err
 }
 
+// evicting is a server that evicts n keys after the load has begun.
+func evicting(n int64) func(drivers.Service) drivers.Service {
+	return func(svc drivers.Service) drivers.Service {
+		return &accountant{Service: svc, alter: func(look int, s *drivers.Server, _ *drivers.Usage) error {
+			if look > 2 {
+				s.Evicted = n
+			}
+			return nil
+		}}
+	}
+}
+
 // TestLostEarly: a release that finds nothing is evidence if the lease cannot have ended and nothing else explains it.
 func TestLostEarly(t *testing.T) {
 	sound := drivers.Traits{Exclusive: true, Owned: true, Expires: true}
@@ -289,6 +301,8 @@ func TestLostEarly(t *testing.T) {
 				return nil
 			}}
 		}},
+		{name: "eviction", traits: sound, want: true, explained: true, wrap: evicting(1000)},
+		{name: "more losses than evicted keys", traits: sound, want: true, wrap: evicting(1)},
 		{name: "overdue releases of an untagged lock", traits: drivers.Traits{Exclusive: true, Expires: true}, want: true,
 			explained: true, plan: func(p *spec.Plan) {
 				p.Clients, p.TTL, p.HoldDist = 3, 50*ms, spec.Must(spec.ParseTimes("uniform:5ms:60ms"))
