@@ -32,7 +32,25 @@ func (o op) fail(err error) error {
 	if _, known := errors.AsType[*drivers.Error](err); known {
 		return err
 	}
-	return &drivers.Error{Class: classOf(err), Op: "zookeeper: " + string(o), Err: err}
+	class := classOf(err)
+	if known, ok := codes[err.Error()]; ok {
+		class, err = known.class, errors.New(known.text)
+	}
+	return &drivers.Error{Class: class, Op: "zookeeper: " + string(o), Err: err}
+}
+
+// codes are answers that the library has no names for.
+var codes = map[string]struct {
+	class drivers.Class
+	text  string
+}{
+	"unknown error: -6":   {drivers.ClassServer, "the server does not know this kind of request (UNIMPLEMENTED)"},
+	"unknown error: -7":   {drivers.ClassTimeout, "the server's time for the request was over (OPERATIONTIMEOUT)"},
+	"unknown error: -122": {drivers.ClassTimeout, "the server's time for the request was over (REQUESTTIMEOUT)"},
+	"unknown error: -124": {drivers.ClassAuth, "the server requires a login (SESSIONCLOSEDREQUIRESASLAUTH): give user and password, " +
+		"and if it is one by SASL, which the client library lacks, permit digest (enforce.auth.schemes)"},
+	"unknown error: -125": {drivers.ClassFull, "the quota of the node above is used up (QUOTAEXCEEDED): raise it (setquota)"},
+	"unknown error: -127": {drivers.ClassServer, "the server is overloaded, and has dropped the request (THROTTLEDOP)"},
 }
 
 // halfway returns fail for a later request, when an earlier one had an effect: then even a refusal does not mean that

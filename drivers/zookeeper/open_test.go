@@ -17,6 +17,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
 func TestReadAddr(t *testing.T) {
@@ -273,5 +275,40 @@ func TestInspect(t *testing.T) {
 		if err != nil || server.Name != "zookeeper" || usage.Commands >= 0 || server.MaxClients != want {
 			t.Errorf("%q: %+v, %+v, %v", commands, server, usage, err)
 		}
+	}
+}
+
+// A server that wants a login, and takes four connections, says so by a code without a name and by hanging up.
+func TestServerRefuses(t *testing.T) {
+	t.Parallel()
+	z := servertest.ZooKeeper(t, 1, servers.Options{Settings: map[string]string{
+		"enforce.auth.enabled": "true", "enforce.auth.schemes": "digest", "maxClientCnxns": "4", "4lw.commands.whitelist": "srvr",
+	}})
+	cfg := drivers.Config{Addrs: z.URLs(), Prefix: "test:", Clients: 10, IOTimeout: 2 * time.Second}
+	svc, err := zookeeper(t).Open(t.Context(), cfg)
+	if err == nil {
+		svc.Close()
+	}
+	if drivers.ClassOf(err) != drivers.ClassAuth || !strings.Contains(fmt.Sprint(err), "SASL") || strings.Contains(fmt.Sprint(err), "-124") {
+		t.Errorf("without a login: %v", err)
+	}
+	cfg.Username, cfg.Password = "alice", "secret"
+	svc = open(t, cfg)
+	refused := func() error {
+		for id := range cfg.Clients {
+			if _, err := svc.Session(t.Context(), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := refused(); drivers.ClassOf(err) != drivers.ClassLimit || !strings.Contains(err.Error(), "maxClientCnxns") {
+		t.Errorf("the fifth connection: %v", err)
+	}
+	if err := z.Nodes[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := refused(); err == nil || drivers.ClassOf(err) == drivers.ClassLimit {
+		t.Errorf("without a server: %v", err)
 	}
 }

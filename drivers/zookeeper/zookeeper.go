@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -220,7 +221,7 @@ func (s *service) connect(ctx context.Context, t *tally) (*conn, error) {
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
 	c, err := s.connOf(ctx, id)
 	if err != nil {
-		return nil, opSession.fail(err)
+		return nil, opSession.fail(s.whyRefused(ctx, err))
 	}
 	one := s.design.session(session{
 		svc: s, caller: caller{c: c}, own: s.shared == nil, holds: map[string]hold{},
@@ -229,6 +230,28 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 		return sharer{one}, nil
 	}
 	return one, nil
+}
+
+// whyRefused returns the error of a session that could not connect. It is the limit of connections if the server still
+// serves an earlier one, and ends new ones without an answer to a question that needs no session.
+func (s *service) whyRefused(ctx context.Context, err error) error {
+	if !errors.As(err, new(*unconnected)) || len(s.to.servers) > 1 || s.Ping(ctx) != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.to.io)
+	defer cancel()
+	conn, failed := s.to.dial(ctx, s.to.servers[0])
+	if failed == nil {
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
+		_, _ = io.WriteString(conn, "srvr")
+		_, failed = conn.Read(make([]byte, 1))
+	}
+	if failed == nil || ctx.Err() != nil || errors.Is(failed, syscall.ECONNREFUSED) {
+		return err
+	}
+	return &drivers.Error{Class: drivers.ClassLimit, Op: "zookeeper: session", Err: errors.New("the server takes no more " +
+		"connections: raise its maxClientCnxns (of each client's address, by default 60) or maxCnxns, or lower -clients or -conns")}
 }
 
 // client is what the sessions of both designs can do.
