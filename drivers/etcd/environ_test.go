@@ -69,9 +69,7 @@ func TestMetricsElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{targets: []target{at}, conns: []*conn{{}}}
-	s.inspecting.http = s.metricsClient()
-	if counts := s.metrics(t.Context(), at); len(counts) > 0 || asked.Load() != 0 {
+	if counts := metrics(t.Context(), at); len(counts) > 0 || asked.Load() != 0 {
 		t.Errorf("%v, and the other server was asked %d times", counts, asked.Load())
 	}
 }

@@ -2,6 +2,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,39 +44,49 @@ var remedies = map[error]string{
 // gone reports whether a lease does not exist (any more).
 func gone(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
 
-// classOf returns the class of an error. Only errors that certainly had no effect have a class that says so:
+// classes are those of the codes of answers. Only errors that certainly had no effect have a class that says so:
 // "unavailable" is also the answer of members that had no majority in time, and may still find one.
+var classes = map[codes.Code]drivers.Class{
+	codes.Unavailable:        drivers.ClassTimeout,
+	codes.DeadlineExceeded:   drivers.ClassTimeout,
+	codes.Canceled:           drivers.ClassTimeout,
+	codes.Unauthenticated:    drivers.ClassAuth,
+	codes.PermissionDenied:   drivers.ClassAuth,
+	codes.InvalidArgument:    drivers.ClassServer,
+	codes.ResourceExhausted:  drivers.ClassServer,
+	codes.FailedPrecondition: drivers.ClassServer,
+	codes.OutOfRange:         drivers.ClassServer,
+	codes.NotFound:           drivers.ClassServer,
+}
+
+// exceptions are the answers whose code says less than they do.
+var exceptions = map[error]drivers.Class{
+	rpctypes.ErrNoSpace:         drivers.ClassFull,
+	rpctypes.ErrStopped:         drivers.ClassClosed,
+	rpctypes.ErrAuthFailed:      drivers.ClassAuth,
+	rpctypes.ErrUserEmpty:       drivers.ClassAuth,
+	rpctypes.ErrAuthOldRevision: drivers.ClassAuth,
+}
+
 func classOf(err error) drivers.Class {
 	var known *drivers.Error
 	var server rpctypes.EtcdError
+	st, ok := status.FromError(err)
 	switch {
 	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return drivers.ClassOf(err)
 	case errors.As(err, &server):
-		return serverClass(server)
-	}
-	st, ok := status.FromError(err)
-	if !ok {
+		return cmp.Or(exceptions[server], classes[server.Code()], drivers.ClassProtocol)
+	case !ok:
 		return drivers.ClassOf(err)
-	}
-	switch st.Code() {
-	case codes.Unavailable:
-		// gRPC has no type for this. Only a connection attempt is called dialing; a request on it was never sent.
-		if strings.Contains(st.Message(), "Error while dialing") {
-			return drivers.ClassConnect
-		}
-		return drivers.ClassClosed
-	case codes.Canceled: // this client closed the connection
-		return drivers.ClassClosed
-	case codes.DeadlineExceeded:
+	case outOfTime(err), st.Code() == codes.Unknown && st.Message() == context.Canceled.Error():
 		return drivers.ClassTimeout
-	case codes.Unauthenticated, codes.PermissionDenied:
+	case strings.Contains(st.Message(), "Error while dialing"):
+		return drivers.ClassConnect // gRPC has no type for this; a request on such a connection was never sent
+	case st.Code() == codes.Unavailable, st.Code() == codes.Canceled: // the connection broke, or this client closed it
+		return drivers.ClassClosed
+	case st.Code() == codes.Unauthenticated, st.Code() == codes.PermissionDenied:
 		return drivers.ClassAuth
-	case codes.Unknown:
-		// A member that has lost its majority may answer with the text of its own context's error.
-		if st.Message() == context.DeadlineExceeded.Error() || st.Message() == context.Canceled.Error() {
-			return drivers.ClassTimeout
-		}
 	}
 	return drivers.ClassProtocol
 }
@@ -86,30 +97,6 @@ func outOfTime(err error) bool {
 	st, ok := status.FromError(err)
 	return errors.Is(err, context.DeadlineExceeded) || ok && (st.Code() == codes.DeadlineExceeded ||
 		st.Code() == codes.Unknown && st.Message() == context.DeadlineExceeded.Error())
-}
-
-func serverClass(err rpctypes.EtcdError) drivers.Class {
-	if errors.Is(err, rpctypes.ErrNoSpace) {
-		return drivers.ClassFull
-	}
-	switch err.Code() {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
-		if errors.Is(err, rpctypes.ErrStopped) {
-			return drivers.ClassClosed
-		}
-		return drivers.ClassTimeout
-	case codes.Unauthenticated, codes.PermissionDenied:
-		return drivers.ClassAuth
-	case codes.InvalidArgument:
-		switch err {
-		case rpctypes.ErrAuthFailed, rpctypes.ErrUserEmpty, rpctypes.ErrAuthOldRevision:
-			return drivers.ClassAuth
-		}
-		return drivers.ClassServer
-	case codes.ResourceExhausted, codes.FailedPrecondition, codes.OutOfRange, codes.NotFound:
-		return drivers.ClassServer
-	}
-	return drivers.ClassProtocol
 }
 
 // advise adds to an error of opening how to correct it.

@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +29,6 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -151,8 +149,8 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 		grpc.WithChainStreamInterceptor(s.countKeepAlives),
 		grpc.WithNoProxy(), // HTTPS_PROXY would make lockbench measure the proxy
 	}
-	if first.tls != nil && first.tls.ServerName != "" {
-		options = append(options, grpc.WithTransportCredentials(named{credentials.NewTLS(first.tls), first.tls.ServerName}))
+	if first.tls != nil && first.tls.ServerName != "" { // in place of the host of each address
+		options = append(options, grpc.WithAuthority(first.tls.ServerName))
 	}
 	c, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, TLS: first.tls, Username: first.username, Password: string(first.password),
@@ -164,20 +162,6 @@ func (s *service) dial(ctx context.Context) (*conn, error) {
 	}
 	grpc := c.ActiveConnection()
 	return &conn{c, pb.NewLeaseClient(grpc), newWatcher(pb.NewWatchClient(grpc))}, nil
-}
-
-// named expects a name in the certificates of all members, where gRPC would expect the host of each address.
-type named struct {
-	credentials.TransportCredentials
-	name string
-}
-
-func (n named) ClientHandshake(ctx context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return n.TransportCredentials.ClientHandshake(ctx, n.name, conn)
-}
-
-func (n named) Clone() credentials.TransportCredentials {
-	return named{n.TransportCredentials.Clone(), n.name}
 }
 
 // check makes a request that needs a majority and the permission to read.
@@ -232,7 +216,6 @@ type service struct {
 	granted    atomic.Int64 // instead; 0: no lease yet
 	targets    []target
 	conns      []*conn
-	inspecting inspecting
 	keepAlives atomic.Int64
 
 	done chan struct{} // closed by Close
@@ -336,7 +319,6 @@ func (s *service) Close() error {
 		c.watcher.close()
 		c.Client.Close() // it returns that its own context was canceled
 	}
-	s.inspecting.close()
 	return nil
 }
 

@@ -11,44 +11,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// inspecting is what Inspect keeps between calls: two connections of its own to each member, because the counters are
-// available by HTTP only.
-type inspecting struct {
-	mu    sync.Mutex
-	conns []*grpc.ClientConn
-	http  *http.Client
-}
-
 // Inspect implements drivers.Inspector. The version comes from the members by gRPC, their usage from /metrics at their
 // client URL; it is unknown if that does not answer. etcd does not tell whether it fsyncs.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	if err := ctx.Err(); err != nil {
-		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
-	}
-	in := &s.inspecting
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if err := s.openInspecting(); err != nil {
-		return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
-	}
 	server, usage := drivers.Server{Name: "etcd", Mode: "standalone"}, drivers.Usage{}
 	server.Session = time.Duration(s.granted.Load()) * time.Second
 	server.LockBytes = lockBytes + 2*int64(len(s.prefix))
 	var versions, runs []string
 	var failed error
-	for i, t := range s.targets {
+	for _, t := range s.targets {
 		limited, cancel := context.WithTimeout(ctx, s.io)
-		answer, err := pb.NewMaintenanceClient(in.conns[i]).Status(limited, &pb.StatusRequest{})
-		counts := s.metrics(limited, t)
+		answer, err := s.conns[0].Status(limited, t.endpoint())
+		counts := metrics(limited, t)
 		cancel()
 		usage = usage.Plus(counts.usage())
 		if err != nil {
@@ -76,45 +57,11 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-func (s *service) openInspecting() error {
-	in := &s.inspecting
-	if in.http == nil {
-		in.http = s.metricsClient()
-	}
-	for _, t := range s.targets[len(in.conns):] {
-		conn, err := s.conns[0].Dial(t.endpoint())
-		if err != nil {
-			return err
-		}
-		in.conns = append(in.conns, conn)
-	}
-	return nil
-}
-
-// metricsClient asks the members themselves: it uses no proxy and follows no redirects.
-func (s *service) metricsClient() *http.Client {
-	return &http.Client{
-		Transport:     &http.Transport{TLSClientConfig: s.targets[0].tls.Clone(), MaxIdleConnsPerHost: 1},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-func (in *inspecting) close() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for _, c := range in.conns {
-		c.Close()
-	}
-	if in.http != nil {
-		in.http.CloseIdleConnections()
-	}
-}
-
 // members returns the number of members, or of the named ones if etcd does not tell.
 func (s *service) members(ctx context.Context) int {
 	limited, cancel := context.WithTimeout(ctx, s.io)
 	defer cancel()
-	answer, err := pb.NewClusterClient(s.inspecting.conns[0]).MemberList(limited, &pb.MemberListRequest{})
+	answer, err := s.conns[0].MemberList(limited)
 	if err != nil || len(answer.Members) == 0 {
 		return len(s.targets)
 	}
@@ -124,13 +71,17 @@ func (s *service) members(ctx context.Context) int {
 // counts are the sums of a member's counters, by name; empty if they are unknown.
 type counts map[string]float64
 
-// metrics asks a member for its counters.
-func (s *service) metrics(ctx context.Context, t target) counts {
+// metrics asks a member itself for its counters: it uses no proxy and follows no redirects.
+func metrics(ctx context.Context, t target) counts {
+	client := http.Client{
+		Transport:     &http.Transport{TLSClientConfig: t.tls.Clone(), DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.endpoint()+"/metrics", nil)
 	if err != nil {
 		return nil
 	}
-	answer, err := s.inspecting.http.Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		return nil
 	}
@@ -187,7 +138,7 @@ const (
 )
 
 // room returns how many bytes the store of a member can still take, of its quota; 0 if that is not known.
-func (c counts) room(status *pb.StatusResponse) int64 {
+func (c counts) room(status *clientv3.StatusResponse) int64 {
 	quota, known := c["etcd_server_quota_backend_bytes"] // 0: there is none
 	if !known {
 		quota = cmp.Or(float64(status.DbSizeQuota), defaultQuota)

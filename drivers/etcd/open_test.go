@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -354,16 +354,16 @@ func TestRoom(t *testing.T) {
 	const quota = "etcd_server_quota_backend_bytes"
 	for _, tt := range []struct {
 		counts counts
-		status *pb.StatusResponse
+		status *clientv3.StatusResponse
 		want   int64
 	}{
-		{counts{quota: 3000}, &pb.StatusResponse{DbSize: 1000, DbSizeInUse: 800}, 2200},
-		{counts{quota: 3000}, &pb.StatusResponse{DbSize: 3000, DbSizeInUse: 800}, 1},
-		{counts{quota: 0}, &pb.StatusResponse{DbSize: 1000}, 0},
-		{nil, &pb.StatusResponse{DbSize: 1000, DbSizeInUse: 1000, DbSizeQuota: 5000}, 4000},
-		{nil, &pb.StatusResponse{DbSize: 1000, DbSizeInUse: 1000}, defaultQuota - 1000},
-		{nil, &pb.StatusResponse{DbSize: 3 << 30, DbSizeInUse: 1000}, 0},
-		{nil, &pb.StatusResponse{DbSize: 1000, DbSizeQuota: -1}, 0},
+		{counts{quota: 3000}, &clientv3.StatusResponse{DbSize: 1000, DbSizeInUse: 800}, 2200},
+		{counts{quota: 3000}, &clientv3.StatusResponse{DbSize: 3000, DbSizeInUse: 800}, 1},
+		{counts{quota: 0}, &clientv3.StatusResponse{DbSize: 1000}, 0},
+		{nil, &clientv3.StatusResponse{DbSize: 1000, DbSizeInUse: 1000, DbSizeQuota: 5000}, 4000},
+		{nil, &clientv3.StatusResponse{DbSize: 1000, DbSizeInUse: 1000}, defaultQuota - 1000},
+		{nil, &clientv3.StatusResponse{DbSize: 3 << 30, DbSizeInUse: 1000}, 0},
+		{nil, &clientv3.StatusResponse{DbSize: 1000, DbSizeQuota: -1}, 0},
 	} {
 		if got := tt.counts.room(tt.status); got != tt.want {
 			t.Errorf("%v, %d bytes: %d; want %d", tt.counts, tt.status.DbSize, got, tt.want)
