@@ -331,9 +331,10 @@ type Server struct {
 	RunID       string // changes when the server restarts; empty if unknown
 	Persistence string // what is on disk when a grant is answered: "none", "rdb", "aof everysec", "fsync", …; empty if unknown
 	Replicas    int
-	MaxClients  int   // the most connections that it accepts; 0 if unknown
-	Connected   int   // the connections that it has now, including lockbench's
-	Evicted     int64 // keys that it has evicted since it started, to free memory; 0 also if unknown
+	MaxClients  int    // the most connections that it accepts; 0 if unknown
+	Connected   int    // the connections that it has now, including lockbench's
+	ClientLimit string // the setting that is MaxClients, if not always the same
+	Evicted     int64  // keys that it has evicted since it started, to free memory; 0 also if unknown
 
 	// Room is how many bytes its store can still take until it refuses all writes, and LockBytes how many a lock leaves
 	// there for good. 0 if unknown.
@@ -346,6 +347,9 @@ type Server struct {
 	// Config.TTL has asked for it, and the server has bounds of its own.
 	Session time.Duration
 }
+
+// Lent is the Mode of a server behind a pooler that lends a connection for one transaction.
+const Lent = "transaction pooling"
 
 // Limit is a setting of a server by which it ends sessions or transactions.
 type Limit struct {

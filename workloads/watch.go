@@ -182,7 +182,10 @@ func (c *client) checkRelease(removed bool, now time.Duration) {
 	leased := c.leased(now)
 	if !removed {
 		if ender, ok := drivers.As[drivers.Ender](c.session); ok && e.traits.Session {
-			e.ended.add(ender.Ended())
+			err := ender.Ended()
+			if e.ended.add(err); drivers.ClassOf(err) == drivers.ClassEnded { // its client hears of it now
+				e.errors.add("release", err, c.recorded)
+			}
 		}
 		switch {
 		case c.lost: // a renewal has said so, and nobody knows of how long before

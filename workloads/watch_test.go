@@ -384,7 +384,13 @@ func (s fired) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return owned && *s.n%3 != 0, err
 }
 
-func (s fired) Ended() error { return errors.New("57P05, " + strings.Repeat("idle ", maxErrorText)) }
+func (s fired) Ended() error {
+	err := errors.New("57P05, " + strings.Repeat("idle ", maxErrorText))
+	if *s.n%2 == 0 { // the other ones say nothing of a limit
+		return &drivers.Error{Class: drivers.ClassEnded, Op: "57P05", Err: err}
+	}
+	return err
+}
 
 // firing is a service of such sessions.
 type firing struct {
@@ -410,6 +416,9 @@ func TestEnded(t *testing.T) {
 				if n += times; !strings.HasPrefix(reason, "57P05") || len(reason) > 2*maxErrorText {
 					t.Errorf("the reason is %q", reason)
 				}
+			}
+			if got := r.Counts.Errors["ended"]; session && (got == 0 || got >= r.Counts.Lost) || !session && got != 0 {
+				t.Errorf("of sessions %v: %d errors of limits, of %d lost holds", session, got, r.Counts.Lost)
 			}
 			if want := r.Counts.Lost; r.Counts.Lost == 0 || session && n != want || !session && n != 0 {
 				t.Errorf("of sessions %v: %d holds have ended by a reason, of %d lost ones", session, n, want)

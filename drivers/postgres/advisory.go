@@ -5,7 +5,6 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
-	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -76,12 +75,12 @@ func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.won == l.Key || s.held[l.Key] > 0 || !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
+	if s.won == l.Key || s.held[l.Key] > 0 || past(l) {
 		return nil
 	}
 	c, err := s.ready(ctx)
 	if err != nil {
-		return fail("wait", cause(ctx, err))
+		return s.svc.fail("wait", cause(ctx, err))
 	}
 	limit, until := s.limit(l.Deadline)
 	c.run("limit", textFormat, limit)
@@ -92,23 +91,28 @@ func (s *advisory) Wait(ctx context.Context, l *drivers.Lease) error {
 		s.lose(err)
 	case r.refused == nil:
 		s.won = l.Key
-	case r.cancelled():
-		// It may have been granted at the same moment, and session locks survive the statement's failure.
-		s.run(c, "unlock", l.Key)
-		_, err = s.ask(context.WithoutCancel(ctx), c)
 	default:
-		err = r.refused
+		err = r.ended(l)
+		s.undo(ctx, l.Key)
 	}
-	return waited(ctx, err)
+	return s.waited(ctx, err)
+}
+
+// undo frees a key that a statement may have locked before it failed, as session locks do not go with it. If that
+// fails, the connection is abandoned.
+func (s *advisory) undo(ctx context.Context, key string) {
+	s.run(s.conn, "unlock", key)
+	if _, err := s.ask(context.WithoutCancel(ctx), s.conn); err != nil && s.conn != nil {
+		s.lose(err)
+	}
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.
 func (s *advisory) Leave(ctx context.Context, _ *drivers.Lease) error {
 	ctx = context.WithoutCancel(ctx)
 	if s.won != "" {
-		s.run(s.conn, "unlock", s.won)
+		s.undo(ctx, s.won)
 		s.won = ""
-		_, _ = s.ask(ctx, s.conn) // if that fails, the connection is abandoned
 	}
 	return s.left(ctx)
 }

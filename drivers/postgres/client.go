@@ -3,9 +3,9 @@ package postgres
 // What the sessions of all designs share: how they get connections, and what happens to those that they abandon.
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"slices"
 	"strconv"
 	"time"
 
@@ -49,7 +49,7 @@ func (s *client) dial(ctx context.Context) (*conn, error) {
 }
 
 // Ended implements drivers.Ender: a hold ends with its connection.
-func (s *client) Ended() error { return s.ended }
+func (s *client) Ended() error { return s.svc.explain(s.ended) }
 
 // abandon closes a connection that may be broken, for the reason err.
 func (s *client) abandon(c *conn, err error) {
@@ -99,35 +99,44 @@ func (s *client) closeAbandoned() {
 	}
 }
 
-// limit returns a lock_timeout that ends at the deadline, in milliseconds, and the time at which the answer is due.
-// Zero means none.
+// limit returns a lock_timeout that ends at the deadline or, if that is sooner, after the user's own, in milliseconds, and
+// the time at which the answer is due. Zero means none.
 func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time) {
-	if deadline.IsZero() {
+	left := s.svc.limits["lock_timeout"]
+	switch {
+	case !deadline.IsZero():
+		until := max(time.Until(deadline), time.Millisecond)
+		left = min(until, cmp.Or(left, until), 24*24*time.Hour) // the most that fits into its 31 bits
+	case left == 0:
 		return []byte("0"), time.Time{}
 	}
-	left := max(time.Until(deadline), time.Millisecond)
-	left = min(left, 24*24*time.Hour) // the most that fits into its 31 bits
 	whole := (left + time.Millisecond - 1) / time.Millisecond
 	return strconv.AppendInt(nil, int64(whole), 10), time.Now().Add(left + s.svc.cfg.IO())
 }
 
-// cancelled reports whether the server has ended a wait by a time limit, on request, or because of a deadlock.
-func (r *reply) cancelled() bool {
-	return r.refused != nil && slices.Contains([]string{"55P03", "57014", "40P01"}, r.refused.Code)
+// ended returns the error of a wait that the server has refused. It is nil at the deadline of l, and after a deadlock.
+func (r *reply) ended(l *drivers.Lease) error {
+	if r.refused.Code == "40P01" || r.refused.Code == "55P03" && past(l) {
+		return nil
+	}
+	return r.refused
 }
 
+// past reports whether there is no time left to wait.
+func past(l *drivers.Lease) bool { return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) }
+
 // waited returns the result of a Wait that has ended with err: the error of the caller's own context comes first.
-func waited(ctx context.Context, err error) error {
+func (s *client) waited(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fail("wait", err)
+	return s.svc.fail("wait", err)
 }
 
 // left ends a Leave: it kills connections abandoned meanwhile, unless the service closes, which does that too.
 func (s *client) left(ctx context.Context) error {
 	if err := s.killAbandoned(ctx); err != nil && s.svc.closing.Err() == nil {
-		return fail("leave", err)
+		return s.svc.fail("leave", err)
 	}
 	return nil
 }

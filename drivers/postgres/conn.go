@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/lockbench/lockbench/drivers"
 )
 
 // conn is a connection, and a session of the server. One goroutine uses it at a time; Close of the service may close
@@ -53,6 +56,7 @@ var (
 func (s *service) dial(
 	ctx context.Context, own bool, statements map[string]string, abandoned []string,
 ) (*conn, error) {
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.IO())
 	defer cancel()
 	if !own { // the service still uses its own while it closes
@@ -99,6 +103,10 @@ func (s *service) dial(
 	}
 	if err != nil {
 		s.drop(c)
+		if s.pooled && caller.Err() == nil && drivers.TimedOut(err) {
+			return nil, &drivers.Error{Class: drivers.ClassLimit, Op: "connect", Err: fmt.Errorf(
+				"the pooler let it in, and gave it no connection to the server in %v: lower -clients, or raise its pool_size", s.cfg.IO())}
+		}
 		return nil, s.connectError(ctx, err)
 	}
 	return c, nil

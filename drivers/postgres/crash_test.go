@@ -56,7 +56,7 @@ func TestCrashAtTheLimit(t *testing.T) {
 // a client that comes when none has died gets the error that the server is full.
 func comeAgain(t *testing.T, s *service, c session, address string) {
 	died := s.crashes.Swap(0)
-	if _, err := s.Session(t.Context(), 0); drivers.ClassOf(err) != drivers.ClassConnect {
+	if _, err := s.Session(t.Context(), 0); drivers.ClassOf(err) != drivers.ClassLimit {
 		t.Errorf("a session more than the server takes: %v", err)
 	}
 	s.crashes.Store(died)

@@ -46,17 +46,20 @@ func (s *advisory) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return true, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return false, fail("try", err)
+		return false, s.svc.fail("try", err)
 	}
 	c, err := s.ready(ctx)
 	if err != nil {
-		return false, fail("try", err)
+		return false, s.svc.fail("try", err)
 	}
 	l.Owner = c.name
 	s.run(c, "try", l.Key)
 	r, err := s.ask(ctx, c)
 	if err != nil {
-		return false, fail("try", err)
+		if s.conn != nil && s.held[l.Key] == 0 {
+			s.undo(ctx, l.Key)
+		}
+		return false, s.svc.fail("try", err)
 	}
 	if r.yes {
 		s.held[l.Key]++
@@ -67,7 +70,7 @@ func (s *advisory) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 // Release implements drivers.Session.
 func (s *advisory) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	owned, err := s.release(ctx, l)
-	return owned, fail("release", err)
+	return owned, s.svc.fail("release", err)
 }
 
 func (s *advisory) release(ctx context.Context, l *drivers.Lease) (bool, error) {

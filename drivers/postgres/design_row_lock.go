@@ -59,25 +59,24 @@ func (s *rowLock) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return true, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return false, fail("try", err)
+		return false, s.svc.fail("try", err)
 	}
 	c, r, err := s.lock(ctx, "try", l)
 	switch {
 	case err != nil:
-		return false, fail("try", err)
+		return false, s.svc.fail("try", err)
 	case r.refused == nil:
 		s.holds[l.Key] = hold{c, l.Owner}
 		return true, nil
-	case r.refused.Code == "55P03":
-		s.put(c)
-		return false, nil
+	case r.refused.Code != "55P03":
+		err = r.refused
 	}
 	s.put(c)
-	return false, fail("try", r.refused)
+	return false, s.svc.fail("try", err)
 }
 
 // Release implements drivers.Session.
 func (s *rowLock) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	owned, err := s.release(ctx, l)
-	return owned, fail("release", err)
+	return owned, s.svc.fail("release", err)
 }

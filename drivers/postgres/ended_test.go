@@ -15,14 +15,13 @@ func TestEnded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("connections have to be used within a second: make test-all")
 	}
-	for lock, end := range map[string]struct{ setting, code string }{
-		"advisory": {"idle_session_timeout", "57P05"},
-		"row-lock": {"idle_in_transaction_session_timeout", "25P03"},
+	for lock, setting := range map[string]string{
+		"advisory": "idle_session_timeout", "row-lock": "idle_in_transaction_session_timeout",
 	} {
 		t.Run(lock, func(t *testing.T) {
-			svc := open(t, drivers.Config{Lock: lock, Addrs: []string{withOptions(t, server(t), "-c "+end.setting+"=1000")}})
+			svc := open(t, drivers.Config{Lock: lock, Addrs: []string{withOptions(t, server(t), "-c "+setting+"=1000")}})
 			about, _, err := svc.Inspect(t.Context())
-			if want := (drivers.Limit{Name: end.setting, Of: time.Second}); err != nil || len(about.Limits) != 1 || about.Limits[0] != want {
+			if want := (drivers.Limit{Name: setting, Of: time.Second}); err != nil || len(about.Limits) != 1 || about.Limits[0] != want {
 				t.Errorf("the limits are %v, %v; want %v", about.Limits, err, want)
 			}
 			unlimited := open(t, drivers.Config{Lock: lock, Addrs: []string{server(t)}})
@@ -36,8 +35,8 @@ func TestEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustRelease(t, s, l, false)
-			if err := s.(drivers.Ender).Ended(); err == nil || !strings.Contains(err.Error(), end.code) {
-				t.Errorf("it ended because of %v, want %s", err, end.code)
+			if err := s.(drivers.Ender).Ended(); drivers.ClassOf(err) != drivers.ClassEnded || !strings.Contains(err.Error(), setting+" (1s)") {
+				t.Errorf("it ended because of %v, want %s", err, setting)
 			}
 		})
 	}

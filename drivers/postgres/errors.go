@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,35 @@ import (
 var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: errors.New("it has been closed")}
 
 // fail wraps err with the operation and a class; nil stays nil.
-func fail(op string, err error) error {
+func (s *service) fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
+	err = s.explain(err)
 	return &drivers.Error{Class: classOf(err), Op: "postgres: " + op, Err: err}
+}
+
+// endings are the settings of a user at which the server ends a statement or a connection, by the SQLSTATE of that.
+var endings = map[string]string{
+	"55P03": "lock_timeout", "57014": "statement_timeout", "25P03": "idle_in_transaction_session_timeout",
+	"25P04": "transaction_timeout", "57P05": "idle_session_timeout",
+}
+
+// explain returns err or, if the server has sent it for a setting of the user, one that names the setting and its value.
+func (s *service) explain(err error) error {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return err
+	}
+	name := endings[pg.Code]
+	limit := s.limits[name]
+	if name == "" || pg.Code == "57014" && limit == 0 && !strings.Contains(pg.Message, "statement timeout") {
+		return err // the server may also cancel a statement on request
+	}
+	if limit > 0 {
+		name += fmt.Sprintf(" (%v)", limit)
+	}
+	return &drivers.Error{Class: drivers.ClassEnded, Op: name, Err: fmt.Errorf("%w; raise it for this user", err)}
 }
 
 // cause returns ctx's own error if that has ended, because it is the reason for err, and err otherwise.
@@ -50,8 +75,10 @@ func classOf(err error) drivers.Class {
 		return drivers.ClassOf(err)
 	case state == "57014":
 		return drivers.ClassTimeout
-	case strings.HasPrefix(state, "57P"), dead(err):
+	case strings.HasPrefix(state, "57P"):
 		return drivers.ClassClosed
+	case state == "25006", state == "0A000": // a write, or BEGIN READ WRITE on a stand-by
+		return drivers.ClassReadOnly
 	case strings.HasPrefix(state, "28"), state == "42501":
 		return drivers.ClassAuth
 	}
@@ -76,7 +103,7 @@ func (s *service) connectError(ctx context.Context, err error) error {
 		return context.Canceled
 	case errors.As(err, &pg):
 		err = pg
-		class, hint = hintAt(pg)
+		class, hint = s.hintAt(pg)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		hint = "no server listens there: check host and port, or start it"
 	case drivers.CertificateHint(err) != "":
@@ -93,12 +120,17 @@ func (s *service) connectError(ctx context.Context, err error) error {
 	return &drivers.Error{Class: class, Op: "connect", Err: err}
 }
 
-func hintAt(pg *pgconn.PgError) (drivers.Class, string) {
+func (s *service) hintAt(pg *pgconn.PgError) (drivers.Class, string) {
 	switch {
 	case pg.Code == "53300":
-		return drivers.ClassConnect, "the server has no connection left (max_connections): run fewer clients, or raise it"
+		name := map[string]string{ // by where the server says so: the text may be in any language
+			"InitializeSessionUserId": "CONNECTION LIMIT of the role", "CheckMyDatabase": "CONNECTION LIMIT of the database",
+		}[pg.Routine]
+		return drivers.ClassLimit, "lower -clients, or raise the " + cmp.Or(name, "server's max_connections")
+	case pg.Code == "08P01" && strings.Contains(pg.Message, "max_client_conn"):
+		return drivers.ClassLimit, "lower -clients, or raise the pooler's max_client_conn"
 	case pg.Code == "08P01" && strings.Contains(pg.Message, "startup parameter"):
-		return drivers.ClassServer, "a pooler such as PgBouncer rejects what a server accepts: " + poolerHint
+		return drivers.ClassServer, "a pooler such as PgBouncer rejects what a server accepts: " + s.poolerHint()
 	case pg.Code == "42704" && strings.Contains(pg.Message, "configuration parameter"):
 		return drivers.ClassServer, "it stands in the address: drop it"
 	case pg.Code == "3D000":

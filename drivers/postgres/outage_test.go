@@ -185,7 +185,7 @@ func tooManySessions(t *testing.T, address string) {
 		if id < limit { // the tests' user may have the reserved ones as well
 			t.Errorf("session %d of %d: %v", id+1, limit, err)
 		}
-		if !strings.Contains(err.Error(), "max_connections") || drivers.ClassOf(err) != drivers.ClassConnect {
+		if !strings.Contains(err.Error(), "max_connections") || drivers.ClassOf(err) != drivers.ClassLimit {
 			t.Errorf("the error does not help: %v", err)
 		}
 		return

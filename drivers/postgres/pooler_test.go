@@ -42,7 +42,7 @@ func TestPoolerHint(t *testing.T) {
 	address := sharedPooler.Get(t).URL()
 	for _, ttl := range []time.Duration{0, time.Second} { // with one the driver asks for keep-alive, which the pooler rejects
 		_, err := driver{}.Open(t.Context(), drivers.Config{Addrs: []string{address}, TTL: ttl})
-		if err == nil || !strings.Contains(err.Error(), "PgBouncer") || !strings.Contains(err.Error(), "add default_query_exec_mode=exec") {
+		if err == nil || !strings.Contains(err.Error(), "PgBouncer") || !strings.Contains(err.Error(), "add pgbouncer=true") {
 			t.Errorf("TTL %v: Open answered %v", ttl, err)
 		}
 	}
@@ -64,6 +64,36 @@ func TestAdvisoryBehindPooler(t *testing.T) {
 	mustTry(t, b, second, true)
 	mustRelease(t, b, second, true)
 	mustRelease(t, a, first, true)
+}
+
+// Inspect tells that a pooler lends connections, and not of one that keeps them for a session, nor without one.
+func TestLendingIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a pooler: make test-all")
+	}
+	p := sharedPooler.Get(t)
+	for _, tt := range []struct{ address, database, mode string }{
+		{p.URL(), "postgres", drivers.Lent}, {p.URL(), "sessions", "standalone"}, {p.server.URL(), "postgres", "standalone"},
+	} {
+		s := open(t, drivers.Config{Lock: "advisory", Addrs: []string{tt.address + "?pgbouncer=true"}, Database: tt.database})
+		if about, _, err := s.Inspect(t.Context()); err != nil || about.Mode != tt.mode {
+			t.Errorf("%s, %s: the mode is %q, %v; want %q", tt.address, tt.database, about.Mode, err, tt.mode)
+		}
+	}
+}
+
+// A pooler of sessions lets in more clients than it has connections for.
+func TestPoolerHasNoConnection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a request has to time out: make test-all")
+	}
+	s := open(t, drivers.Config{
+		Lock: "advisory", Addrs: []string{sharedPooler.Get(t).URL() + "?pgbouncer=true"}, Database: "sessions", IOTimeout: time.Second,
+	})
+	newSession(t, s)
+	if _, err := s.Session(t.Context(), 1); drivers.ClassOf(err) != drivers.ClassLimit || !strings.Contains(err.Error(), "pool_size") {
+		t.Errorf("a third connection: %v", err)
+	}
 }
 
 // A transaction keeps its connection, and so does what says that the table is in use.

@@ -79,7 +79,7 @@ func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	}
 	if err := s.meet(ctx); err != nil {
 		s.Close()
-		return nil, fail("open "+s.addr.Redacted, cause(ctx, err))
+		return nil, s.fail("open "+s.addr.Redacted, cause(ctx, err))
 	}
 	return s, nil
 }

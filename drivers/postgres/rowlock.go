@@ -5,7 +5,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -137,7 +136,7 @@ func (s *rowLock) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if s.won.conn != nil || !l.Deadline.IsZero() && !time.Now().Before(l.Deadline) {
+	if s.won.conn != nil || past(l) {
 		return nil
 	}
 	c, r, err := s.lock(ctx, "lock", l)
@@ -145,13 +144,11 @@ func (s *rowLock) Wait(ctx context.Context, l *drivers.Lease) error {
 	case err != nil:
 	case r.refused == nil:
 		s.won, s.wonKey = hold{conn: c}, l.Key
-	case r.cancelled(): // the whole transaction has failed
+	default: // the whole transaction has failed
+		err = r.ended(l)
 		s.put(c)
-	default:
-		s.put(c)
-		err = r.refused
 	}
-	return waited(ctx, err)
+	return s.waited(ctx, err)
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.

@@ -3,9 +3,12 @@ package postgres
 // The service: what all its sessions have in common, and what the server reports about itself.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,8 +25,10 @@ type service struct {
 	cfg     drivers.Config
 	target  *pgconn.Config
 	pooled  bool // there may be a pooler before the server
+	lends   bool // there is one, and its connections do not keep what a session has locked
 	addr    drivers.Addr
 	design  design
+	limits  map[string]time.Duration // of endings, those that are set
 	traits  drivers.Traits
 	table   string // of the locks' rows, quoted; "" if the design has none
 	token   string // part of the name of each connection
@@ -79,7 +84,7 @@ func (s *service) controlled(ctx context.Context, op string, f func(c *conn) err
 	if err == nil {
 		err = s.use(ctx, f)
 	}
-	return fail(op, cause(ctx, err))
+	return s.fail(op, cause(ctx, err))
 }
 
 // connectControl makes sure that the service has its own connection.
@@ -98,12 +103,38 @@ func (s *service) connectControl(ctx context.Context) error {
 		return err
 	}
 	s.control.lost = nil
-	if err := s.keepTable(ctx, c); err != nil {
+	if err = s.readLimits(ctx, c); err == nil {
+		err = s.keepTable(ctx, c)
+	}
+	if err != nil {
 		s.loseControl(c)
 		return err
 	}
 	s.control.conn = c
 	return nil
+}
+
+// readLimits reads the limits of the sessions, once. They do not apply to the service's own statements; but behind a
+// pooler a setting may be anybody's.
+func (s *service) readLimits(ctx context.Context, c *conn) error {
+	if s.limits == nil {
+		names := strings.Join(slices.Collect(maps.Values(endings)), ",")
+		rows, err := c.query(ctx, "SELECT name, setting FROM pg_settings WHERE name = ANY(string_to_array($1, ','))", names)
+		if err != nil {
+			return err
+		}
+		s.limits = map[string]time.Duration{}
+		for _, row := range rows {
+			if ms, _ := strconv.Atoi(row[1]); ms > 0 {
+				s.limits[row[0]] = time.Duration(ms) * time.Millisecond
+			}
+		}
+	}
+	if s.pooled {
+		return nil
+	}
+	_, err := c.query(ctx, "SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)")
+	return err
 }
 
 // loseControl gives up a connection of the service's own.
@@ -112,39 +143,72 @@ func (s *service) loseControl(c *conn) {
 	s.control.conn, s.control.lost = nil, append(s.control.lost, c.name)
 }
 
-// countClients counts connections. A user without privileges sees little more than the database of other users'
-// connections.
-const countClients = "SELECT count(*) FROM pg_stat_activity " +
-	"WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker'"
+// askRoom asks which limit of connections is the nearest: its name, its number, how many there are, and how many are left.
+// Those of roles and databases do not apply to superusers. A user without privileges sees little more than the database
+// and the user of other connections.
+const askRoom = `WITH clients AS (SELECT usename, datname FROM pg_stat_activity
+		WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker')
+	SELECT name, most, used, most - used - kept FROM (
+		SELECT 'max_connections', current_setting('max_connections')::int, (SELECT count(*) FROM clients),
+			current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true), '0')::int
+		UNION ALL SELECT 'the CONNECTION LIMIT of the role', rolconnlimit, (SELECT count(*) FROM clients WHERE usename = rolname), 0
+			FROM pg_roles WHERE rolname = session_user AND NOT rolsuper
+		UNION ALL SELECT 'the CONNECTION LIMIT of the database', datconnlimit,
+			(SELECT count(*) FROM clients AS c WHERE c.datname = d.datname), 0
+			FROM pg_database AS d, pg_roles WHERE d.datname = current_database() AND rolname = session_user AND NOT rolsuper
+	) AS room (name, most, used, kept) WHERE most >= 0 ORDER BY 4 LIMIT 1`
 
 // meet connects for the first time and asks for what the sessions depend on.
 func (s *service) meet(ctx context.Context) error {
 	return s.use(ctx, func(c *conn) error {
-		row, err := c.row(ctx, `SELECT pg_backend_pid(), current_setting('server_version_num'),
-			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-			- coalesce(current_setting('reserved_connections', true), '0')::int
-			- (`+countClients+`)`)
+		row, err := c.row(ctx, "SELECT pg_backend_pid(), current_setting('server_version_num'), room.* FROM ("+askRoom+") AS room")
 		if err != nil {
 			return err
 		}
 		pid, _ := strconv.ParseUint(row[0], 10, 32)
 		version, _ := strconv.Atoi(row[1])
-		left, _ := strconv.Atoi(row[2])
+		left, _ := strconv.Atoi(row[5])
 		switch {
 		case uint32(pid) != c.pg.PID() && !s.pooled:
-			return unsupported("there is a pooler such as PgBouncer before the server, which may give the connection that holds a lock " +
-				"to another client: " + poolerHint)
+			return unsupported("there is a pooler such as PgBouncer before the server: " + s.poolerHint())
 		case version < 100000:
 			return unsupported("the server is older than PostgreSQL 10: name a newer one")
 		}
 		s.traits.MaxSessions = max(1, left)
-		return nil
+		if s.pooled && s.table == "" {
+			s.lends, err = s.askPooler(ctx, c)
+		}
+		return err
 	})
 }
 
+// askPooler reports whether the pooler lends connections to the server for one transaction each: a session of ours is given
+// another one, or that of the other. In session mode neither happens.
+func (s *service) askPooler(ctx context.Context, c *conn) (lends bool, err error) {
+	other, err := s.dial(ctx, true, nil, nil)
+	if err != nil {
+		return false, nil // a pool of sessions may have no other connection left
+	}
+	defer other.leave()
+	first := [2]string{}
+	for _, i := range []int{0, 1, 1, 0} {
+		row, err := [2]*conn{c, other}[i].row(ctx, "SELECT pg_backend_pid()")
+		if err != nil {
+			return false, err
+		}
+		first[i] = cmp.Or(first[i], row[0])
+		lends = lends || row[0] != first[i] || row[0] == first[1-i]
+	}
+	return lends, nil
+}
+
 // poolerHint says what to do about a pooler.
-const poolerHint = "give the server's own address, or add " + execMode + "=exec to the pooler's (for row-lock, which keeps a transaction open; " +
-	"advisory loses its locks there, unless the pooler lends connections for whole sessions)"
+func (s *service) poolerHint() string {
+	if s.table != "" {
+		return "add pgbouncer=true to the address, or give the server's own address"
+	}
+	return "give the server's own address, or add pgbouncer=true to the pooler's for -lock row-lock, or for a pooler in session mode"
+}
 
 // unsupported returns the error for a server that does not work here.
 func unsupported(why string) error {
@@ -166,7 +230,7 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 		}
 	}
 	if err != nil {
-		return nil, fail(fmt.Sprintf("session %d", id), cause(ctx, err))
+		return nil, s.fail(fmt.Sprintf("session %d", id), cause(ctx, err))
 	}
 	return one, nil
 }
@@ -223,7 +287,7 @@ func (s *service) Close() error {
 		}
 	}
 	s.control.keeper, s.control.conn = nil, nil
-	return fail("close", err)
+	return s.fail("close", err)
 }
 
 // Ping implements drivers.Pinger with an empty packet, on the service's own connection.
@@ -248,9 +312,7 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	err := s.controlled(ctx, "inspect", func(c *conn) error {
 		row, err := c.row(ctx, `SELECT current_setting('server_version'), pg_is_in_recovery(),
 			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
-			current_setting('max_connections'), (`+countClients+`),
-			(SELECT string_agg(name || '=' || setting, ',' ORDER BY name) FROM pg_settings WHERE name = ANY(string_to_array($1, ',')))`,
-			strings.Join(s.design.limits, ","))
+			room.* FROM (`+askRoom+`) AS room`)
 		if err != nil {
 			return err
 		}
@@ -260,21 +322,18 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		if row[1] == "t" {
 			server.Mode = "stand-by"
 		}
-		server.MaxClients, _ = strconv.Atoi(row[5])
-		server.Connected, _ = strconv.Atoi(row[6])
-		server.Limits = limits(row[7])
+		if s.lends {
+			server.Mode = drivers.Lent
+		}
+		server.ClientLimit = row[5]
+		server.MaxClients, _ = strconv.Atoi(row[6])
+		server.Connected, _ = strconv.Atoi(row[7])
+		for _, name := range s.design.limits {
+			if limit := s.limits[name]; limit > 0 {
+				server.Limits = append(server.Limits, drivers.Limit{Name: name, Of: limit})
+			}
+		}
 		return nil
 	})
 	return server, usage, err
-}
-
-// limits reads "NAME=MILLISECONDS,…", of which 0 is no limit. Servers lack those that are newer than they are.
-func limits(text string) (list []drivers.Limit) {
-	for setting := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(setting, "=")
-		if ms, err := strconv.Atoi(value); err == nil && ms > 0 {
-			list = append(list, drivers.Limit{Name: name, Of: time.Duration(ms) * time.Millisecond})
-		}
-	}
-	return list
 }

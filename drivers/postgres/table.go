@@ -54,8 +54,11 @@ func (s *service) makeTable(ctx context.Context, c *conn) error {
 		return &drivers.Error{Class: drivers.ClassAuth, Op: "make the table " + s.table,
 			Err: fmt.Errorf("%w; GRANT CREATE ON SCHEMA public to the user, or name a database of its own", err)}
 	case "25006":
-		return &drivers.Error{Class: drivers.ClassServer, Op: "make the table " + s.table,
-			Err: fmt.Errorf("%w; this is a stand-by: give the address of the primary", err)}
+		why := "this is a stand-by: give the address of the primary"
+		if row, err := c.row(ctx, "SELECT pg_is_in_recovery()"); err == nil && row[0] == "f" {
+			why = "default_transaction_read_only is on: turn it off for this user"
+		}
+		return &drivers.Error{Class: drivers.ClassReadOnly, Op: "make the table " + s.table, Err: fmt.Errorf("%w; %s", err, why)}
 	}
 	if state != "" {
 		return fmt.Errorf("make the table %s: %w", s.table, err)

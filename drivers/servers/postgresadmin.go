@@ -114,7 +114,8 @@ func Begin(ctx context.Context, s *Server, database string) (pid int, end func()
 }
 
 // StartPgBouncer starts a pooler before a PostgreSQL server that listens on a port and has no password. It is in
-// transaction mode: it lends a client one of its connections to the server for each transaction. Each database has a
+// transaction mode: it lends a client one of its connections to the server for each transaction. Its database sessions is
+// in session mode, with two connections, and is the server's database postgres. Each other database has a
 // pool, from which the connection that came back last is lent first. PgBouncer refuses to run as root: then it runs as
 // the user of StartPostgres.
 func StartPgBouncer(ctx context.Context, before *Postgres) (*Server, error) {
@@ -134,8 +135,9 @@ func StartPgBouncer(ctx context.Context, before *Postgres) (*Server, error) {
 			}
 			return err
 		}
+		at := "host=127.0.0.1 port=" + strconv.Itoa(before.ports[0].number)
 		settings := []string{
-			"[databases]", "* = host=127.0.0.1 port=" + strconv.Itoa(before.ports[0].number),
+			"[databases]", "* = " + at, "sessions = " + at + " dbname=postgres pool_mode=session pool_size=2",
 			"[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + strconv.Itoa(port.number), "unix_socket_dir =",
 			"auth_type = trust", "auth_file = " + s.dir.file("users"), "admin_users = " + admin,
 			"pool_mode = transaction", "server_round_robin = 0", "default_pool_size = 120", "max_client_conn = 1000",

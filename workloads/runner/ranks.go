@@ -153,7 +153,7 @@ func (r *Runner) openShare(ctx context.Context, t fleet.Trial) (run *workloads.R
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := target.CheckRoom(local, svc); err != nil {
+	if err := target.CheckRoom(ctx, local, svc); err != nil {
 		_ = svc.Close()
 		return nil, nil, err
 	}

@@ -85,7 +85,7 @@ func (t *trial) measure(ctx context.Context) (rec *results.Record, err error) {
 		return nil, err
 	}
 	defer end()
-	if err := target.CheckRoom(local, svc); err != nil {
+	if err := target.CheckRoom(ctx, local, svc); err != nil {
 		return nil, err
 	}
 	_, pool := matrix.Connections(&p)

@@ -36,6 +36,23 @@ func TestFits(t *testing.T) {
 	}
 }
 
+func TestLimitIsNamed(t *testing.T) {
+	p := spec.Plan{Load: spec.Load{Clients: 100}, Driver: "postgres", Lock: "advisory", Wait: "none"}
+	has := drivers.Server{MaxClients: 15, ClientLimit: "the CONNECTION LIMIT of the role"}
+	if _, err := fits(p, has, 0, "-clients"); err == nil || !strings.HasSuffix(err.Error(), "or raise the CONNECTION LIMIT of the role") {
+		t.Error(err)
+	}
+}
+
+func TestPoolerIsRefused(t *testing.T) {
+	for lock, refused := range map[string]bool{"advisory": true, "row-lock": false} {
+		err := checkPooler(spec.Plan{Driver: "postgres", Lock: lock, Wait: "none"}, "x:")
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "take -lock row-lock") {
+			t.Errorf("%s: %v", lock, err)
+		}
+	}
+}
+
 // TestCloseWhileCellsRun closes the servers as a second signal does, while the run still reads which there are. The race
 // detector has to find nothing in it.
 func TestCloseWhileCellsRun(t *testing.T) {

@@ -3,11 +3,14 @@ package target
 // Whether there is room for the connections of a cell: on this machine and on its server.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/matrix"
@@ -36,17 +39,33 @@ func (s *Server) checkLimits(p spec.Plan, m host.Limits) error {
 }
 
 // CheckRoom compares a cell with what its open service can take.
-func CheckRoom(p spec.Plan, svc drivers.Service) error {
+func CheckRoom(ctx context.Context, p spec.Plan, svc drivers.Service) error {
 	most := svc.Traits().MaxSessions
 	if most == 0 || p.Clients <= most {
 		return nil
 	}
-	remedy := "lower -clients"
-	if s := Service(p.Driver); s != nil && s.Limit != "" {
-		remedy += ", or raise the server's " + s.Limit
+	var has drivers.Server
+	if inspector, ok := drivers.As[drivers.Inspector](svc); ok {
+		has, _, _ = inspector.Inspect(ctx)
 	}
-	return fmt.Errorf("-clients %d: %s %s can take %d clients here (a connection each, and a few for others): %s",
-		p.Clients, p.Driver, p.Lock, most, remedy)
+	remedy := "lower -clients"
+	if limit := limitOf(p, has); limit != "" {
+		remedy += ", or raise " + limit
+	}
+	if most < has.MaxClients {
+		remedy += fmt.Sprintf(" (%d: %d in use, %d kept for others)", has.MaxClients, has.Connected,
+			max(0, has.MaxClients-has.Connected-most))
+	}
+	return fmt.Errorf("-clients %d: %s %s has room for %s here, a connection each: %s",
+		p.Clients, p.Driver, p.Lock, format.Plural(most, "client"), remedy)
+}
+
+// limitOf returns the name of the setting that bounds the connections to a cell's server; empty if it is not known.
+func limitOf(p spec.Plan, has drivers.Server) string {
+	if s := Service(p.Driver); s != nil {
+		return cmp.Or(has.ClientLimit, s.Limit)
+	}
+	return has.ClientLimit
 }
 
 // CheckServer asks the server of a cell what it has room for, over a single connection: a pool that is opened at once
@@ -68,6 +87,9 @@ func (s *Server) CheckServer(ctx context.Context, p spec.Plan, prefix string) (w
 		return "", nil
 	}
 	has, _, err := inspector.Inspect(ctx)
+	if err == nil && has.Mode == drivers.Lent {
+		err = checkPooler(one, prefix)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -79,13 +101,24 @@ func (s *Server) CheckServer(ctx context.Context, p spec.Plan, prefix string) (w
 	return fits(p, has, max(0, has.Connected-ours), lower)
 }
 
+// checkPooler refuses a lock that a pooler in transaction mode breaks.
+func checkPooler(p spec.Plan, prefix string) error {
+	d, err := matrix.Driver(&p)
+	if err != nil {
+		return err
+	}
+	design, _, err := drivers.Chosen(d, matrix.Config(&p, prefix))
+	if err != nil || !slices.Contains(design.Loses, drivers.HazardPooler) {
+		return err
+	}
+	return fmt.Errorf("the pooler before the server lends a connection for one transaction, and the locks of %s with it: "+
+		"give the server's own address, set pool_mode to session, or take -lock row-lock", p.Lock)
+}
+
 // fits compares a cell with what its server, or each node of it, has room for beside the connections of others.
 func fits(p spec.Plan, has drivers.Server, others int, lower string) (warning string, err error) {
 	need, _ := matrix.Connections(&p)
-	limit := "its limit"
-	if s := Service(p.Driver); s != nil && s.Limit != "" {
-		limit = s.Limit
-	}
+	limit := cmp.Or(limitOf(p, has), "its limit")
 	switch {
 	case has.MaxClients == 0:
 	case need > has.MaxClients:
