@@ -19,6 +19,7 @@ const (
 	ByGenerator   LimitedBy = "generator"      // lockbench or its machine
 	ByMachine     LimitedBy = "machine"        // lockbench and its private server, on the cores that they share
 	ByOthers      LimitedBy = "other programs" // other programs of lockbench's machine, or an external server there
+	ByHost        LimitedBy = "host"           // the hypervisor of lockbench's machine gave its cores to others
 	ByConnections LimitedBy = "connections"    // requests wait for one of a pool
 	ByLock        LimitedBy = "lock (wait)"    // keys are free though clients wait for them
 	ByClients     LimitedBy = "clients"        // there are too few to keep the keys busy
@@ -26,7 +27,9 @@ const (
 )
 
 // Busy reports whether the limit is that lockbench's own cores were busy, with whatever is on them.
-func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine || by == ByOthers }
+func (by LimitedBy) Busy() bool {
+	return by == ByGenerator || by == ByMachine || by == ByOthers || by == ByHost
+}
 
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
@@ -44,8 +47,8 @@ func (by LimitedBy) Busy() bool { return by == ByGenerator || by == ByMachine ||
 //  4. server CPU, if the server used 90 % of what it can (Redis and Valkey execute on one core a node), or the thread that
 //     executes the commands ran for 90 % of the time; or ran or waited for a core that lockbench cannot have had.
 //  5. dead holders, if locks hold up the clients (Contended), and more than half of their waits are for dead keys.
-//  6. generator, by its own verdict; or machine, if lockbench and a private server used up the cores that they share, and the
-//     server a third of it at least; or other programs, if they used more of those cores than both.
+//  6. generator, by its own verdict; or what else had the larger share of the cores that lockbench runs on: other programs, the
+//     host, or the server (machine), for which a third of what both used is enough.
 //  7. connections: as many requests are under way or wait for a connection as the pool has.
 //  8. key or lock, if locks hold up the clients: key if it is locked (held or changing hands) for longer than it is free although
 //     a client waits. If that is not Known, neither is the limit.
@@ -85,6 +88,8 @@ type Limit struct {
 
 	ServerCores float64 // that the server used; negative: not known
 	CoresOf     float64 // that it can use; 0: not known
+	Others      float64 // cores that other programs of lockbench's machine used; negative: not known
+	Stolen      float64 // cores that the host of that machine gave to others
 
 	Thread Thread // see Record
 

@@ -23,7 +23,7 @@ type inference struct {
 
 // limit infers the limit of the trials of a cell, of which r is the first, in windows that are as long as that in all.
 func (f Figures) limit(r *Record, window time.Duration) Limit {
-	l := Limit{By: ByUnknown, ServerCores: -1, Thread: f.Thread, Lost: f.lost()}
+	l := Limit{By: ByUnknown, ServerCores: -1, Others: -1, Thread: f.Thread, Lost: f.lost()}
 	i := &inference{Figures: f, r: r, l: &l, window: window.Seconds(), all: float64(r.Plan.Clients) * window.Seconds()}
 	l.Failing = f.failing(i.all)
 	if l.Stuck = f.Bound.Blocked.Seconds() / i.all; !(l.Stuck > littleSlack) {
@@ -145,23 +145,30 @@ func (i *inference) queuedAt() LimitedBy {
 	return ByClients
 }
 
-// busyCores returns who used up the cores that lockbench runs on: ByMachine if a private server did so together with
-// it, ByOthers if neither did, else ByGenerator.
+// busyCores returns who used up the cores that lockbench runs on: who had the largest share of them, but for a server that had
+// a third of what both used.
 func (i *inference) busyCores() LimitedBy {
-	g, server := i.Generator, 0.0
-	if i.r.Server.Kind == "private" {
-		server = max(0, i.l.ServerCores)
-	}
-	own, cores := g.CPU, float64(i.r.Env.CPUs)
-	alone := own >= nearLimit*float64(cmp.Or(i.r.Env.GOMAXPROCS, i.r.Env.CPUs))
+	g, l, cores := i.Generator, i.l, float64(i.r.Env.CPUs)
+	own, server := g.CPU, i.serverHere()
+	alone := own < 0 || own >= nearLimit*float64(cmp.Or(i.r.Env.GOMAXPROCS, i.r.Env.CPUs))
 	switch {
-	case g.Quota > 0 || alone:
-	case own >= 0 && g.Machine >= crowded && g.Machine*cores > 2*(own+g.Outside+server):
+	case g.Quota > 0 || alone || max(g.Machine, (own+server)/cores) < crowded:
+	case l.Stolen > max(own, server, l.Others):
+		return ByHost
+	case l.Others > max(own, server):
 		return ByOthers
-	case server >= (own+server)/3 && server > 0 && own+server >= crowded*cores:
+	case server > max(own, l.Others), server >= (own+server)/3 && own+server >= crowded*cores:
 		return ByMachine
 	}
 	return ByGenerator
+}
+
+// serverHere returns how many cores of lockbench's machine the server used.
+func (i *inference) serverHere() float64 {
+	if i.r.Server.Elsewhere() {
+		return 0
+	}
+	return max(0, i.l.ServerCores)
 }
 
 // mean returns the mean of a metric, and total the sum of its values.
@@ -312,11 +319,18 @@ func (i *inference) serverTime() {
 	if trip := i.Bound.RTT.Seconds(); trip > 0 && i.Latency[Release].Count > 0 {
 		l.Slower = i.mean(Release) / trip
 	}
-	if i.Cost.ServerCPUUs < 0 || r.Server.Kind == "embedded" || r.Server.Kind == "in-process" {
+	apart := r.Server.Kind != "embedded" && r.Server.Kind != "in-process"
+	if apart && i.Cost.ServerCPUUs >= 0 {
+		l.ServerCores = i.Rate * i.Cost.ServerCPUUs / 1e6
+	}
+	cores := float64(r.Env.CPUs)
+	if g := i.Generator; g.CPU >= 0 && g.Machine >= 0 && (!apart || l.ServerCores >= 0) {
+		l.Stolen = g.Stolen * cores
+		l.Others = max(0, g.Machine*cores-g.CPU-i.serverHere()-l.Stolen)
+	}
+	if l.ServerCores < 0 {
 		return
 	}
-	l.ServerCores = i.Rate * i.Cost.ServerCPUUs / 1e6
-	cores := float64(r.Env.CPUs)
 	switch private := r.Server.Kind == "private"; {
 	case r.Server.Name == "redis" || r.Server.Name == "valkey":
 		l.CoresOf = float64(max(1, r.Plan.Nodes))

@@ -5,6 +5,8 @@ package results
 
 import (
 	"math"
+	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/lockbench/lockbench/results/spec"
@@ -412,10 +414,21 @@ type Bound struct {
 	Pool int `json:"pool,omitempty" trials:"first"`
 }
 
+// Elsewhere reports whether the server is on another machine, as far as its address tells.
+func (s *Server) Elsewhere() bool {
+	u, err := url.Parse(s.Addr)
+	if err != nil || s.Kind != "external" || s.Network == "unix" {
+		return false // of several addresses nothing is known
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() != "" && u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback())
+}
+
 // Generator is the verdict on lockbench itself.
 type Generator struct {
 	CPU       float64       `json:"cpu" negative:"unknown" ranks:"known"`   // cores that the process used (an embedded server included); negative if unknown
 	Machine   float64       `json:"machine" negative:"unknown" ranks:"max"` // share of the machine's cores that were busy, 0 to 1; negative if unknown
+	Stolen    float64       `json:"stolen,omitempty" ranks:"max"`           // the part of Machine that a hypervisor gave to other machines
 	GCPauses  time.Duration `json:"gc_pauses_ns" ranks:"max"`
 	Memory    int64         `json:"memory_bytes,omitempty" trials:"max"`                      // that the process had of the system at the end of the window; 0: unknown
 	GCLongest time.Duration `json:"gc_longest_ns,omitempty" trials:"max" ranks:"max"`         // of the pauses; 0 if there was none

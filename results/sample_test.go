@@ -80,7 +80,7 @@ func sample() *Record {
 		},
 		Cost:  Cost{Tries: 1.3, LocalRefusals: 0.4, Commands: 3.1, BytesIn: 120, BytesOut: 60, ServerCPUUs: 2.3, ClientCPUUs: 6.1, Wakeups: -1, Allocs: 4, RoundTrips: 2, Notices: 1, KeepAlives: 0.01},
 		Bound: Bound{RTT: 55 * time.Microsecond, LocksPerS: 9478, Efficiency: 0.9, Little: 0.99, By: "keys", Pool: 10, Failing: 5 * time.Second, Dead: time.Second, DeadWaits: time.Minute, DeadKeys: 1, DeadFrom: time.Millisecond, InSystem: 3, LittleOpen: 0.98, Waited: time.Second, Transit: time.Second, Blocked: time.Millisecond, LoadRTT: 23 * time.Microsecond},
-		Generator: Generator{CPU: 0.7, Machine: 0.8, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond, PerWrite: 12.5, Outside: 0.5,
+		Generator: Generator{CPU: 0.7, Machine: 0.8, Stolen: 0.1, GCPauses: time.Millisecond, GCLongest: time.Microsecond, Memory: 1 << 26, RunQueue: time.Millisecond, PerWrite: 12.5, Outside: 0.5,
 			Quota: 0.5, Throttled: time.Second, CoreWait: time.Second, Pauses: []Pause{{At: time.Second, Length: time.Second}}, Paused: time.Second,
 			Saturated: true, Why: "the machine was busy", Delayed: true},
 		Ranks: []Rank{{
@@ -123,7 +123,7 @@ func firstSample() *Record {
 	n.Offered, n.Dropped, n.Crashed = 0, 0, 0
 	r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Generator.PerWrite, r.Generator.Outside, r.Bound.Pool = "", 0, 0, 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.Transit, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0, 0
-	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed = 0, 0, 0, nil, 0, false
+	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed, r.Generator.Stolen = 0, 0, 0, nil, 0, false, 0
 	r.Safety.LostEarly, r.Safety.Explained, r.Safety.Ended, r.Safety.Power = 0, "", nil, nil
 	r.Side, r.Pair, r.Env.Revision, r.Env.Variables, r.Fairness.Clients = "", 0, "", nil, 0
 	r.Series, r.Classes, r.Steady = nil, nil, Steady{}

@@ -223,12 +223,19 @@ func medianBound(trials []*Record) Bound {
 
 func sumGenerator(trials []*Record) Generator {
 	sum := overTrials(trials, "known", func(r *Record) Generator { return r.Generator })
+	busy, limits := 0, 0
 	for _, r := range trials {
-		sum.Pauses = append(sum.Pauses, r.Generator.Pauses...)
-		if r.Generator.Saturated && !sum.Saturated {
-			sum.Saturated, sum.Why = true, r.Generator.Why
+		g := r.Generator
+		sum.Pauses = append(sum.Pauses, g.Pauses...)
+		if g.Saturated {
+			busy, sum.Why = busy+1, cmp.Or(sum.Why, g.Why)
+			if !g.Delayed {
+				limits++
+			}
 		}
 	}
+	sum.Saturated = 2*busy >= len(trials) && busy > 0
+	sum.Delayed = sum.Saturated && limits == 0
 	return sum
 }
 

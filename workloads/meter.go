@@ -27,7 +27,8 @@ type reading struct {
 	sent     [2]drivers.Sent // before the server was asked, and when it had answered; see drivers.Sender
 	cpu      time.Duration   // user and system time of this process and of those outside; negative if unknown
 	outside  []time.Duration // see drivers.Outside
-	busy     float64         // seconds that the cores together were busy, and…
+	busy     float64         // seconds that the cores together were busy, those…
+	stolen   float64         // …that the host gave to others included, and…
 	capacity float64         // …could have been; 0 if unknown
 	pauses   time.Duration   // in which the garbage collector stopped the program
 	runtime  host.Runtime
@@ -60,7 +61,7 @@ func (e *engine) read(ctx context.Context) reading {
 			break
 		}
 	}
-	r.busy, r.capacity = host.MachineCPU(e.root)
+	r.busy, r.stolen, r.capacity = host.MachineCPU(e.root)
 	var gc debug.GCStats
 	debug.ReadGCStats(&gc)
 	r.pauses = gc.PauseTotal

@@ -476,20 +476,23 @@ func TestRefusesBadPlans(t *testing.T) {
 
 func TestMachineShare(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		before reading
-		after  reading
-		want   float64
+		name         string
+		before       reading
+		after        reading
+		want, stolen float64
 	}{
-		{"half", reading{busy: 10, capacity: 100}, reading{busy: 11, capacity: 102}, 0.5},
-		{"idle time runs backwards", reading{busy: 10, capacity: 100}, reading{busy: 10.02, capacity: 100.01}, 1},
-		{"busy time runs backwards", reading{busy: 10, capacity: 100}, reading{busy: 9.99, capacity: 100.01}, 0},
-		{"rounding", reading{busy: 12345.67, capacity: 98765.43}, reading{busy: 12345.68 + 1e-10, capacity: 98765.44}, 1},
-		{"nothing between", reading{busy: 10, capacity: 100}, reading{busy: 10, capacity: 100}, -1},
-		{"unknown", reading{}, reading{}, -1},
+		{"half", reading{busy: 10, capacity: 100}, reading{busy: 11, capacity: 102}, 0.5, 0},
+		{"a quarter stolen", reading{busy: 10, stolen: 3, capacity: 100}, reading{busy: 13, stolen: 4, capacity: 104}, 0.75, 0.25},
+		{"idle time runs backwards", reading{busy: 10, capacity: 100}, reading{busy: 10.02, stolen: 1, capacity: 100.01}, 1, 1},
+		{"busy time runs backwards", reading{busy: 10, capacity: 100}, reading{busy: 9.99, capacity: 100.01}, 0, 0},
+		{"rounding", reading{busy: 12345.67, capacity: 98765.43}, reading{busy: 12345.68 + 1e-10, capacity: 98765.44}, 1, 0},
+		{"nothing between", reading{busy: 10, capacity: 100}, reading{busy: 10, capacity: 100}, -1, 0},
+		{"unknown", reading{}, reading{}, -1, 0},
 	} {
-		if got := machineShare(tc.before, tc.after); got != tc.want {
-			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		r := healthy()
+		tc.after.at = time.Second
+		if judgeGenerator(r, &tc.before, &tc.after); r.Generator.Machine != tc.want || r.Generator.Stolen != tc.stolen {
+			t.Errorf("%s: %v, %v stolen; want %v, %v", tc.name, r.Generator.Machine, r.Generator.Stolen, tc.want, tc.stolen)
 		}
 	}
 }

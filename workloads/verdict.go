@@ -68,7 +68,10 @@ func judgeGenerator(r *results.Record, before, after *reading) {
 	if before.cpu >= 0 {
 		g.CPU = (after.cpu - before.cpu).Seconds() / wall.Seconds()
 	}
-	g.Machine = machineShare(*before, *after)
+	if capacity := after.capacity - before.capacity; capacity > 0 { // idle times may run backwards (proc(5))
+		g.Machine = min(1, max(0, (after.busy-before.busy)/capacity))
+		g.Stolen = min(g.Machine, max(0, (after.stolen-before.stolen)/capacity))
+	}
 	sent, already := after.sent[0], before.sent[1]
 	if writes := sent.Writes - already.Writes; writes > 0 {
 		g.PerWrite = float64(sent.Requests-already.Requests) / float64(writes)
@@ -94,7 +97,8 @@ func saturationReasons(r *results.Record, wall time.Duration, procs int) (why []
 	case g.CPU >= saturatedShare*float64(procs):
 		say("lockbench used %s of its %d cores", format.Three(g.CPU), procs)
 	case g.Machine >= busyShare:
-		say("machine %s busy, lockbench %s of %d cores", format.Percent(g.Machine), format.Three(g.CPU), procs)
+		stolen := map[bool]string{true: ", " + format.Percent(g.Stolen) + " stolen by its host"}[g.Stolen >= shortfall]
+		say("machine %s busy%s, lockbench %s of %d cores", format.Percent(g.Machine), stolen, format.Three(g.CPU), procs)
 	}
 	switch ran := time.Duration(g.CPU * float64(wall)); {
 	case float64(g.Throttled) >= throttledShare*float64(wall):
@@ -190,17 +194,6 @@ func arrivalsDue(r *results.Record) (due, slack float64) {
 		}
 	}
 	return due, slack + 1 + shortfall*due + 5*math.Sqrt(variance)
-}
-
-// machineShare returns the share of the cores that was busy between two readings, and negative if the system does not tell.
-// It is clamped: the system's idle times may run backwards (proc(5)), which between two readings in quick succession
-// made a share above 1, and a record that no reader accepts.
-func machineShare(before, after reading) float64 {
-	capacity := after.capacity - before.capacity
-	if capacity <= 0 {
-		return -1
-	}
-	return min(1, max(0, (after.busy-before.busy)/capacity))
 }
 
 // fillSteady compares the halves of the window, unless the plan itself makes them differ: a rate that changes, or bursts

@@ -183,7 +183,7 @@ func TestHelpNames(t *testing.T) {
 		t.Errorf("help marks has %q, and rows %q", told, marks)
 	}
 	for _, by := range []results.LimitedBy{results.ByRate, results.ByErrors, results.ByKey, results.ByServerCPU, results.ByDead,
-		results.ByGenerator, results.ByMachine, results.ByOthers, results.ByConnections, results.ByLock, results.ByClients, results.ByUnknown} {
+		results.ByGenerator, results.ByMachine, results.ByOthers, results.ByHost, results.ByConnections, results.ByLock, results.ByClients, results.ByUnknown} {
 		has("marks", strings.Fields(string(by))...)
 	}
 	has("drivers", slices.DeleteFunc(drivers.Names(), func(name string) bool { return strings.HasPrefix(name, "test-") })...)

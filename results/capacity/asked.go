@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -148,27 +146,7 @@ func (t *track) responses() (list []time.Duration) {
 }
 
 // neighbours returns how many cores of those of lockbench other programs used during a trial; negative if that is not known.
-func neighbours(r *results.Record) float64 {
-	g := r.Generator
-	if g.CPU < 0 || g.Machine < 0 || r.Server.Kind != "embedded" && r.Server.Kind != "in-process" && r.Cost.ServerCPUUs < 0 {
-		return -1
-	}
-	server := max(0, r.Limit().ServerCores)
-	if elsewhere(r.Server) {
-		server = 0
-	}
-	return max(0, g.Machine*float64(r.Env.CPUs)-g.CPU-server)
-}
-
-// elsewhere reports whether a server is on another machine, as far as its address tells.
-func elsewhere(s results.Server) bool {
-	u, err := url.Parse(s.Addr)
-	if err != nil || s.Kind != "external" || s.Network == "unix" {
-		return false // of several addresses nothing is known
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() != "" && u.Hostname() != "localhost" && (err != nil || !ip.IsLoopback())
-}
+func neighbours(r *results.Record) float64 { return r.Limit().Others }
 
 // disturbed reports whether other programs kept the machine busy. Bursts use all of it for a moment and nothing between.
 func disturbed(r *results.Record) bool {

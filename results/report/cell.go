@@ -146,22 +146,28 @@ func limited(c *results.Cell) string {
 	share := func(title string, of float64) string {
 		return titled(title, map[bool]string{true: format.Percent(of)}[of >= 0.005]) // a small one is left out
 	}
-	cores := func(n float64) string { return format.Three(n) + " of " + format.Plural(c.First().Env.CPUs, "core") }
+	cores := func(title string, n float64) string {
+		return titled(title, map[bool]string{true: format.Three(n)}[n >= 0.005])
+	}
+	release := lasting("release", c.Latency[results.Release].Mean) +
+		map[bool]string{true: fmt.Sprintf(", %.1f × unloaded", l.Slower)}[l.Slower >= 2]
+	key := []string{share("held", l.Held), share("in transit", l.Moving), share("dead", l.Dead),
+		map[bool]string{true: lasting("from", c.Bound.DeadFrom)}[l.By == results.ByDead],
+		share("free while wanted", l.Waited), share("free", l.Idle), release}
 	var of []string
 	switch l.By {
 	case results.ByKey, results.ByLock, results.ByDead:
-		release := lasting("release", c.Latency[results.Release].Mean) +
-			map[bool]string{true: fmt.Sprintf(", %.1f × unloaded", l.Slower)}[l.Slower >= 2]
-		of = []string{share("held", l.Held), share("in transit", l.Moving), share("dead", l.Dead),
-			map[bool]string{true: lasting("from", c.Bound.DeadFrom)}[l.By == results.ByDead],
-			share("free while wanted", l.Waited), share("free", l.Idle), release}
+		of = key
 	case results.ByClients, results.ByErrors, results.ByUnknown:
 		of = []string{share("in requests", l.Requests), share("holding", l.Holding), share("waiting", l.Waiting),
 			share("failing", l.Failing), share("stuck", l.Stuck)}
-	case results.ByServerCPU, results.ByGenerator, results.ByMachine, results.ByOthers:
+		if l.By == results.ByUnknown && l.Known {
+			of = append(of, key...)
+		}
+	case results.ByServerCPU, results.ByGenerator, results.ByMachine, results.ByOthers, results.ByHost:
 		lower := map[bool]string{true: "saturated, so the lock may do better"}[g.Saturated && l.By.Busy()]
-		of = []string{lower, share("machine busy", g.Machine), titled("lockbench", known(g.CPU, cores)),
-			titled("server", known(l.ServerCores, cores)), share("server waited for a core", l.Thread.Waited)}
+		of = []string{lower, share(format.Plural(c.First().Env.CPUs, "core")+", busy for", g.Machine), cores("lockbench", g.CPU), cores("server", l.ServerCores), cores("others", l.Others), cores("stolen", l.Stolen),
+			share("server waited for a core", l.Thread.Waited)}
 	case results.ByConnections:
 		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
 	}
@@ -178,6 +184,7 @@ var remediesOf = map[results.LimitedBy]string{
 	results.ByGenerator:   "fewer clients, or lockbench on a machine of its own",
 	results.ByMachine:     "lockbench on another machine than the server (-addr)",
 	results.ByOthers:      "end what else uses this machine",
+	results.ByHost:        "a machine whose host does not share its cores",
 	results.ByConnections: "more connections (-conns)",
 	results.ByClients:     "more clients (-clients)",
 	results.ByRate:        "the rate that it sustains: lockbench plan",
@@ -186,14 +193,18 @@ var remediesOf = map[results.LimitedBy]string{
 // next returns what to try; empty if nothing is known to help.
 func next(c *results.Cell) string {
 	p, l := c.Plan(), c.Limit()
-	polls := slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && p.Lock != "fair"
-	redis := slices.Contains([]string{"redis", "valkey", "miniredis"}, c.First().Server.Name)
+	polls := slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && c.First().Traits.Wakes
+	batches := slices.Contains([]string{"rueidis", "go-redis"}, p.Driver) && p.Topology == "" && p.Wait != "block" && p.Wait != "native"
 	switch {
 	case c.Violated() && p.TTL > 0 && p.Hold >= p.TTL && !p.Renew:
 		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
 	case c.Violated(), l.By == results.ByDead && !c.First().Traits.Expires && !c.First().Traits.Session:
 		return remediesOf[results.ByLock]
-	case polls && redis && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):
+	case l.By == results.ByGenerator && p.Pipelining == "batch" && c.Generator.Delayed:
+		return "-pipelining auto" // which sends at once
+	case l.By == results.ByGenerator && p.Pipelining != "batch" && batches && p.Clients >= 10_000:
+		return "-pipelining batch" // without a goroutine for each
+	case polls && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):
 		return "-wait queue" // releases wake those in line
 	case c.Open() && !c.KeptUp() && c.Bound.By == "keys":
 		return "a lower -rate, " + remediesOf[results.ByKey]

@@ -105,7 +105,8 @@ func (t *Table) explain() {
 	for _, r := range t.Rows {
 		for i, m := range r.Marks {
 			first = cmp.Or(first, m)
-			r.Marks[i].Line = map[bool]string{true: first.Line}[m.Code == first.Code]
+			told := m.Code == first.Code && m.Tone == first.Tone && (m.Tone == Warn || m.Code != "saturated") // of a few trials
+			r.Marks[i].Line = map[bool]string{true: first.Line}[told]
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/lockbench/lockbench/results"
@@ -27,8 +28,7 @@ var AllMarks = []Mark{
 	when("embedded", true, "a stand-in inside lockbench, not a real server",
 		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" }),
 	when("shared", true, "other runs had the same keys", func(c *results.Cell) bool { return c.Plan().Shared }),
-	when("saturated", true, "lockbench or its machine was too busy: the lock may do better",
-		func(c *results.Cell) bool { return c.Generator.Saturated }),
+	{Code: "saturated", Doubt: true, Line: "lockbench or its machine was too busy: the lock may do better", of: saturated},
 	when("paused", true, "lockbench itself did not run for a while: latencies include it",
 		func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 }),
 	when("unbalanced", true, "by Little's law its figures contradict each other", func(c *results.Cell) bool {
@@ -118,6 +118,18 @@ func Cause(c *results.Cell) Mark {
 	return Mark{}
 }
 
+// saturated says how many trials are, of several.
+func saturated(c *results.Cell) string {
+	switch n := slices.DeleteFunc(slices.Clone(c.Trials), func(r *results.Record) bool { return !r.Generator.Saturated }); len(n) {
+	case 0:
+		return ""
+	case len(c.Trials):
+		return "saturated"
+	default:
+		return fmt.Sprintf("saturated %d of %d", len(n), len(c.Trials))
+	}
+}
+
 // Marks returns the marks of c, what weighs most first.
 func Marks(c *results.Cell) (all []Mark) {
 	for _, m := range AllMarks {
@@ -128,6 +140,7 @@ func Marks(c *results.Cell) (all []Mark) {
 			}
 		}
 		if m.Text != "" {
+			m.Doubt = m.Doubt && (m.Code != "saturated" || c.Generator.Saturated) // half of the trials are
 			all = append(all, m)
 		}
 	}

@@ -42,26 +42,26 @@ func TestRuntimeHistogram(t *testing.T) {
 
 func TestMachineCPU(t *testing.T) {
 	root := files("proc/stat", "cpu  300 0 0 500 0 0 0 0 0 0\ncpu0 200 0 0 100 0 0 0 0 0 0\ncpu1 50 0 0 200 0 0 0 0 0 0\ncpu10 50 0 0 200 0 0 0 0 0 0\nintr 7 8 9\n")
-	if busy, capacity := MachineCPU(root); busy != 3 || capacity != 8 {
+	if busy, _, capacity := MachineCPU(root); busy != 3 || capacity != 8 {
 		t.Errorf("%v of %v, want 3 of 8", busy, capacity)
 	}
-	if busy, capacity := MachineCPU(files()); busy != 0 || capacity != 0 {
+	if busy, _, capacity := MachineCPU(files()); busy != 0 || capacity != 0 {
 		t.Errorf("of a system that does not tell: %v of %v", busy, capacity)
 	}
 }
 
 func TestParseCPU(t *testing.T) {
 	for _, tc := range []struct {
-		line           string
-		busy, capacity float64
+		line                   string
+		busy, stolen, capacity float64
 	}{
-		{"cpu  100 0 50 800 50 0 0 0 0 0", 1.5, 10},
-		{"cpu  100 0 50 800 50 0 0 100 0 0", 2.5, 11}, // stolen time is not idle
-		{"cpu 1 2 3", 0, 0},
-		{"cpu a b c d e f g h", 0, 0},
-		{"", 0, 0},
+		{"cpu  100 0 50 800 50 0 0 0 0 0", 1.5, 0, 10},
+		{"cpu  100 0 50 800 50 0 0 100 7 7", 2.5, 1, 11}, // stolen time is not idle
+		{"cpu 1 2 3", 0, 0, 0},
+		{"cpu a b c d e f g h", 0, 0, 0},
+		{"", 0, 0, 0},
 	} {
-		if busy, capacity := parseCPU([]byte(tc.line)); busy != tc.busy || capacity != tc.capacity {
+		if busy, stolen, capacity := parseCPU([]byte(tc.line)); busy != tc.busy || stolen != tc.stolen || capacity != tc.capacity {
 			t.Errorf("%q: %v of %v, want %v of %v", tc.line, busy, capacity, tc.busy, tc.capacity)
 		}
 	}
