@@ -291,9 +291,15 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 		for i, key := range batch {
 			deletions[i] = clientv3.OpDelete(line(key), clientv3.WithPrefix())
 		}
-		limited, cancel := context.WithTimeout(ctx, s.io)
-		_, err := s.conns[0].Txn(limited).Then(deletions...).Commit()
-		cancel()
+		err := error(nil)
+		for range 3 { // the first two may renew a login that has expired
+			limited, cancel := context.WithTimeout(ctx, s.io)
+			_, err = s.conns[0].Txn(limited).Then(deletions...).Commit()
+			cancel()
+			if err == nil || classOf(err) != drivers.ClassAuth {
+				break
+			}
+		}
 		if err != nil {
 			return fail("clean", err)
 		}
@@ -322,23 +328,15 @@ func (s *service) Close() error {
 	return nil
 }
 
-// revokeAll revokes leases, several at a time. If that fails, they expire.
+// revokeAll revokes leases, all at once. If that fails, they expire.
 func (s *service) revokeAll(leases map[clientv3.LeaseID]struct{}) {
-	const workers = 16
 	ctx, cancel := context.WithTimeout(context.Background(), s.io)
 	defer cancel()
-	todo := make(chan clientv3.LeaseID, len(leases))
-	for id := range leases {
-		todo <- id
-	}
-	close(todo)
 	var all sync.WaitGroup
-	for range min(workers, len(leases)) {
+	for id := range leases {
 		all.Go(func() {
-			for id := range todo {
-				if _, err := s.conns[0].Revoke(ctx, id); err != nil && !gone(err) {
-					cancel() // the others would fail as well
-				}
+			if _, err := s.conns[0].Revoke(ctx, id); err != nil && !gone(err) {
+				cancel() // the others would fail as well
 			}
 		})
 	}

@@ -247,7 +247,7 @@ func TestExpiredLogin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	admin := open(t, drivers.Config{Addrs: e.URLs()}).conns[0]
+	admin := open(t, drivers.Config{Addrs: e.URLs()}).conns[0] // without a login
 	for _, user := range []string{"root", "alice"} {
 		must(admin.UserAdd(ctx, user, "secret"))
 		must(admin.UserGrantRole(ctx, user, "root"))
@@ -260,8 +260,11 @@ func TestExpiredLogin(t *testing.T) {
 	root := func() *conn {
 		return open(t, drivers.Config{Addrs: e.URLs(), Username: "root", Password: "secret"}).conns[0]
 	}
-	must(root().AuthDisable(ctx)) // ends all logins
-	must(admin.AuthEnable(ctx))
+	expire := func() {
+		must(root().AuthDisable(ctx)) // ends all logins
+		must(admin.AuthEnable(ctx))
+	}
+	expire()
 	refused := func(want string) {
 		t.Helper()
 		_, err := c.Try(ctx, &drivers.Lease{Key: "k"})
@@ -281,6 +284,8 @@ func TestExpiredLogin(t *testing.T) {
 		return held
 	})
 
+	expire()
+	must(nil, s.Clean(ctx, []string{"k"}))
 	must(root().UserDelete(ctx, "alice"))
 	refused("invalid user ID or password")
 }
