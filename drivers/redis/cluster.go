@@ -2,6 +2,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -83,6 +84,7 @@ func (c *clusterConn) Close() error {
 type slotRange struct {
 	from, to int64
 	addr     string
+	unnamed  bool // the node was told without a host
 }
 
 // slots asks any node for the ranges of slots. The library chooses the node and may choose a dead one, so it is asked
@@ -91,13 +93,14 @@ func (c *clusterConn) slots(ctx context.Context) (ranges []slotRange, err error)
 	for range 3 {
 		var reply Reply
 		if reply, err = c.Conn.Do(ctx, []string{"CLUSTER", "SLOTS"}, 0); err == nil {
-			return c.parseSlots(reply)
+			return parseSlots(reply, c.o.Target.Host)
 		}
 	}
 	return nil, err
 }
 
-func (c *clusterConn) parseSlots(reply Reply) ([]slotRange, error) {
+// parseSlots reads the answer of the node at host. A node without a name is at the host of the one that names it.
+func parseSlots(reply Reply, host string) ([]slotRange, error) {
 	rows, err := reply.AsArray()
 	if err != nil {
 		return nil, err
@@ -112,11 +115,12 @@ func (c *clusterConn) parseSlots(reply Reply) ([]slotRange, error) {
 		if err != nil {
 			return nil, err
 		}
-		host, port := primary[0].text, primary[1].n
-		if host == "" || host == "?" { // it does not know its own name: the one that found it is right
-			host = c.o.Target.Host
+		name, port := cmp.Or(primary[0].text, host), strconv.FormatInt(primary[1].n, 10)
+		if name == "?" {
+			return nil, errors.New("the cluster calls a node by a host name that it does not have: " +
+				"set cluster-announce-hostname, or cluster-preferred-endpoint-type to ip")
 		}
-		ranges = append(ranges, slotRange{fields[0].n, fields[1].n, net.JoinHostPort(host, strconv.FormatInt(port, 10))})
+		ranges = append(ranges, slotRange{fields[0].n, fields[1].n, net.JoinHostPort(name, port), primary[0].text == ""})
 	}
 	return ranges, nil
 }

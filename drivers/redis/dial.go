@@ -4,6 +4,7 @@ package redis
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -49,6 +50,7 @@ func (o Options) at(addr string) (Target, error) {
 		return Target{}, err
 	}
 	t := o.Target
+	host = cmp.Or(host, t.Host)
 	t.Host = host
 	if t.Port, err = strconv.Atoi(port); err != nil {
 		return Target{}, err

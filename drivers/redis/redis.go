@@ -44,6 +44,7 @@ type Options struct {
 	Targets []Target // the given sentinels, with the login that they want, or nodes of the cluster
 
 	Sharded bool // subscriptions use SSUBSCRIBE
+	Unnamed bool // the nodes of the cluster tell no hosts: they have that of the node that was asked
 
 	connect func(ctx context.Context, network, addr string) (net.Conn, error) // nil: the system's
 	sent    *traffic.Counter                                                  // by all connections made with these options; nil: not counted

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -183,7 +184,12 @@ func (o *Options) meetCluster(ctx context.Context) error {
 				return fmt.Errorf("%w: %s of %d slots are served: start the nodes that are missing, or give their slots to others (redis-cli --cluster fix)",
 					ServerError("CLUSTERDOWN The cluster is down"), state["cluster_slots_ok"], Slots)
 			}
-			return nil
+			if reply, err = l.ask("CLUSTER", "SLOTS"); err != nil {
+				return nil // not permitted
+			}
+			ranges, err := parseSlots(reply, t.Host)
+			o.Unnamed = slices.ContainsFunc(ranges, func(r slotRange) bool { return r.unnamed })
+			return err
 		})
 	})
 }

@@ -110,6 +110,53 @@ func lookup(t *testing.T, driver string) drivers.Driver {
 	return d
 }
 
+// TestUnnamedNodes: nodes without a host have that of the node that was asked, which go-redis cannot do; nodes with an unknown
+// host name are an error.
+func TestUnnamedNodes(t *testing.T) {
+	cluster := servertest.Cluster(t, 2, servers.Options{})
+	set := func(name, value string) {
+		for _, url := range cluster.URLs() {
+			if err := bare(t, drivers.Config{Addrs: []string{url}}).ConfigSet(t.Context(), name, value).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	works := func(driver string) {
+		cfg := clusterConfig(cluster)
+		cfg.Wakes = true
+		s := open(t, driver, cfg)
+		var w woken
+		l := listen(t, s, &w)
+		for _, key := range []string{"a", "b"} { // on both nodes
+			add(t, l, key)
+			handOver(t, session(t, s, 0), key)
+			testwait.Until(t, key+" wakes", func() bool { return w.count(key) == 1 })
+		}
+	}
+	refused := func(driver, want string) {
+		if _, err := lookup(t, driver).Open(t.Context(), clusterConfig(cluster)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", driver, err, want)
+		}
+	}
+	set("cluster-preferred-endpoint-type", "unknown-endpoint")
+	works("rueidis")
+	refused("go-redis", "set cluster-preferred-endpoint-type to ip, or take rueidis")
+	set("cluster-preferred-endpoint-type", "hostname")
+	for _, driver := range []string{"go-redis", "rueidis"} {
+		refused(driver, "set cluster-announce-hostname")
+	}
+	set("cluster-announce-hostname", "localhost")
+	testwait.Until(t, "each node knows the name of the other", func() bool {
+		known := 0
+		for _, url := range cluster.URLs() {
+			known += strings.Count(bare(t, drivers.Config{Addrs: []string{url}}).ClusterNodes(t.Context()).Val(), ",localhost")
+		}
+		return known == 4
+	})
+	works("go-redis")
+	works("rueidis")
+}
+
 // TestTopologyLogin uses TLS and a user everywhere, whichever server names which.
 func TestTopologyLogin(t *testing.T) {
 	o := servers.Options{TLS: true, Username: "alice", Password: "secret"}
@@ -291,7 +338,7 @@ func TestFailOver(t *testing.T) {
 			if err != nil {
 				failed++
 				switch class := drivers.ClassOf(err); class {
-				case drivers.ClassConnect, drivers.ClassTimeout, drivers.ClassClosed, drivers.ClassServer:
+				case drivers.ClassConnect, drivers.ClassTimeout, drivers.ClassClosed, drivers.ClassServer, drivers.ClassReadOnly:
 				default:
 					t.Errorf("%s: %v (%s)", driver, err, class)
 				}

@@ -66,6 +66,9 @@ func dialCluster(o redis.Options) (redis.Conn, error) {
 	if o.Retries != 0 {
 		return nil, errors.New("retries are not possible in a cluster, where each command is sent once: drop them")
 	}
+	if o.Unnamed {
+		return nil, errors.New("go-redis needs the hosts of the nodes: set cluster-preferred-endpoint-type to ip, or take rueidis")
+	}
 	options := poolOptions(o).Cluster()
 	options.MaxRedirects = redirects
 	options.DisableRoutingPolicies = true // a command goes to the node of its key, or to any one
