@@ -36,9 +36,9 @@ func fail(op string, err error) error {
 var remedies = map[error]string{
 	rpctypes.ErrPermissionDenied: "its role lacks the keys: " + drivers.PrefixRemedy,
 	rpctypes.ErrInvalidAuthToken: "the login has expired (--auth-token-ttl), or its user was changed",
-	rpctypes.ErrUserEmpty:        "it wants a login, and knows of none any more",
-	rpctypes.ErrNoSpace: "its NOSPACE alarm stays on, and refuses everybody's writes: to clear it, compact, defrag, and " +
-		"etcdctl alarm disarm",
+	rpctypes.ErrUserEmpty:        "the request had no login, or one that has expired",
+	rpctypes.ErrNoSpace: "its NOSPACE alarm stays on, and refuses everybody's writes: clear it with etcdctl compact, " +
+		"defrag and alarm disarm",
 }
 
 // gone reports whether a lease does not exist (any more).
