@@ -86,8 +86,11 @@ func (s *service) dial(ctx context.Context, u use) (*conn, error) {
 	c.mark = fmt.Sprintf("lockbench-conn:%016x%016x", rand.Uint64(), rand.Uint64())
 	cfg := s.target.config()
 	cfg.Params = map[string]string{"autocommit": "1"} // a server's default may differ
-	if u == forTransactions {
+	switch {
+	case u == forTransactions:
 		cfg.Params["autocommit"] = "0"
+	case u == forControl && s.about.limits["max_statement_time"] > 0: // a limit of the user's locks, not of the service
+		cfg.Params["max_statement_time"] = "0"
 	}
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		below, err := (&net.Dialer{Timeout: c.io}).DialContext(ctx, network, addr)
@@ -287,9 +290,9 @@ func (c *conn) lastWords() error {
 		return c.reason
 	}
 	idle := time.Since(c.used)
-	for _, limit := range c.svc.about.limits {
-		if idle >= limit.Of {
-			return fmt.Errorf("the server has ended the connection: %s is %v, and it was idle for longer", limit.Name, limit.Of)
+	for _, name := range c.svc.limits {
+		if limit := c.svc.about.limits[name]; limit > 0 && idle >= limit {
+			return c.svc.ended(name, errors.New("the server has ended the connection, which was idle for longer"))
 		}
 	}
 	return errors.New("the server has ended the connection")

@@ -54,7 +54,8 @@ func (s *nameSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	l.Owner = s.owner(l.Key) // the connection may be a new one
 	row, err := c.row(ctx, "SELECT GET_LOCK(?, 0)", lockName(l.Key))
-	return s.answered(c, l, row, err, "try")
+	held, err := s.answered(c, l, row, err)
+	return held, fail("try", err)
 }
 
 // Release implements drivers.Session.

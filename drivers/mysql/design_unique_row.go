@@ -70,7 +70,7 @@ func (s *rowSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	}
 	affected, id, err := s.run(ctx, takeRow, []byte(rowName(l.Key)), []byte(l.Owner), ttl)
 	switch {
-	case contended(err): // the lock of the row itself was taken
+	case deadlocked(err):
 		return false, nil
 	case err != nil:
 		return false, fail("try", err)

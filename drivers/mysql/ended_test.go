@@ -41,7 +41,7 @@ func TestEnded(t *testing.T) {
 			if owned, err := s.Release(t.Context(), l); owned || err != nil {
 				t.Fatalf("Release answered %v, %v", owned, err)
 			}
-			if err := s.(drivers.Ender).Ended(); err == nil || !strings.Contains(err.Error(), tt.setting) {
+			if err := s.(drivers.Ender).Ended(); drivers.ClassOf(err) != drivers.ClassEnded || !strings.Contains(err.Error(), tt.setting+" (1s)") {
 				t.Errorf("it ended because of %v, want %s", err, tt.setting)
 			}
 		})

@@ -32,17 +32,26 @@ const (
 	errDeadlock         = 1213
 	errNeedsPrivilege   = 1227
 	errUserLimit        = 1226
+	errOption           = 1290 // of the server, such as read_only
 	errInterrupted      = 1317 // by KILL QUERY
 	errTooManyStmts     = 1461 // prepared ones, on the whole server
 	errAccessNoPassword = 1698
+	errReadOnlyTx       = 1792
+	errReadOnlyMode     = 1836
 	errKilled           = 1927 // by KILL, on MariaDB
 	errStatementTime    = 1969 // by MariaDB's max_statement_time
+	errExecutionTime    = 3024 // by MySQL's max_execution_time
 	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB also errDeadlock
 	errNowait           = 3572 // the answer to NOWAIT
 	errIdleClosed       = 4031
 )
 
-const moreConns = "use fewer -clients, end other users' connections, or raise the server's max_connections"
+// settings are those at which the server ends a statement, or for which it takes no writes, by the error.
+var settings = map[uint16]string{
+	errStatementTime: "max_statement_time", errExecutionTime: "max_execution_time",
+	errLockWait: "innodb_lock_wait_timeout",
+	errOption:   "read_only", errReadOnlyMode: "read_only", errReadOnlyTx: "transaction_read_only",
+}
 
 // numberOf returns the server's number of an error, or 0 if the server did not send it.
 func numberOf(err error) uint16 {
@@ -52,14 +61,21 @@ func numberOf(err error) uint16 {
 	return 0
 }
 
-// contended reports whether the server has refused a lock, and changed nothing, because others have it. A deadlock is
-// such an answer: the server undid the statement, and the client may try again as after any refusal.
+// contended reports whether the server has refused a lock with NOWAIT, and changed nothing, because others have it.
 func contended(err error) bool {
-	switch numberOf(err) {
-	case errLockWait, errDeadlock, errUserLockDeadlock, errStatementTime, errNowait:
-		return true
-	}
-	return false
+	n := numberOf(err)
+	return n == errLockWait || n == errNowait || deadlocked(err)
+}
+
+// deadlocked is like a refusal: the server undid the statement, and the client may try again.
+func deadlocked(err error) bool {
+	return numberOf(err) == errDeadlock || numberOf(err) == errUserLockDeadlock
+}
+
+// interrupted reports whether the server has ended a statement at a time limit or by KILL QUERY.
+func interrupted(err error) bool {
+	n := numberOf(err)
+	return n == errInterrupted || n == errStatementTime || n == errExecutionTime
 }
 
 // failed classifies the error of a statement, and marks the connection as broken unless the server has answered and
@@ -77,9 +93,23 @@ func (c *conn) failed(ctx context.Context, err error) error {
 	case errCommit: // the outcome is unknown
 		c.broken.Store(true)
 		return &drivers.Error{Class: drivers.ClassOther, Op: "statement", Err: err}
+	case errStatementTime, errExecutionTime, errLockWait:
+		return c.svc.ended(settings[n], err)
+	case errOption, errReadOnlyMode, errReadOnlyTx:
+		return &drivers.Error{Class: drivers.ClassReadOnly, Op: "the server has " + settings[n],
+			Err: fmt.Errorf("%w; turn it off, or name a server that takes writes", err)}
 	default:
 		return &drivers.Error{Class: classOf(n), Op: "statement", Err: err}
 	}
+}
+
+// ended returns the error of a statement that the server has ended at a time limit of its user.
+func (s *service) ended(setting string, err error) error {
+	op := setting
+	if limit := s.about.limits[setting]; limit > 0 {
+		op = fmt.Sprintf("%s (%v)", setting, limit)
+	}
+	return &drivers.Error{Class: drivers.ClassEnded, Op: op, Err: fmt.Errorf("%w; raise it for this user", err)}
 }
 
 func classOf(number uint16) drivers.Class {
@@ -87,7 +117,7 @@ func classOf(number uint16) drivers.Class {
 	case errDatabaseDenied, errAccessDenied, errCommandDenied, errNeedsPrivilege, errAccessNoPassword:
 		return drivers.ClassAuth
 	case errTooManyConns, errUserConns, errUserLimit:
-		return drivers.ClassConnect
+		return drivers.ClassLimit
 	}
 	return drivers.ClassServer
 }
@@ -128,8 +158,11 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 			Err: fmt.Errorf("error %d: the user may not use the database %s: grant it", n, t.database)}
 	case n == errUnknownDatabase:
 		return say(drivers.ClassServer, "create the database or name another", err)
-	case n == errTooManyConns, n == errUserConns, n == errUserLimit:
-		return say(drivers.ClassConnect, moreConns, err)
+	case n == errTooManyConns:
+		text := fmt.Sprintf("lower -clients, or raise max_connections (%d)", c.svc.about.maxConns)
+		return say(drivers.ClassLimit, text, err)
+	case n == errUserConns, n == errUserLimit:
+		return say(drivers.ClassLimit, "lower -clients, or raise max_user_connections", err)
 	case n != 0:
 		return say(drivers.ClassConnect, "the server refuses", err)
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -148,37 +181,21 @@ func (c *conn) noConnection(ctx context.Context, err error) error {
 
 // explain adds to an error of Open or Session how to correct it.
 func (s *service) explain(err error) error {
-	switch numberOf(err) {
+	switch n := numberOf(err); n {
 	case errCommandDenied, errDatabaseDenied, errNeedsPrivilege:
 		return &drivers.Error{Class: drivers.ClassAuth, Op: "open", Err: fmt.Errorf(
 			"error %d: the user may not make a table in %s: grant CREATE, DROP, SELECT, INSERT, UPDATE and DELETE there",
-			numberOf(err), s.target.database)}
-	case errTooManyConns:
-		if s.about.maxConns > 0 {
-			return fmt.Errorf("%w (it accepts %d)", err, s.about.maxConns)
-		}
+			n, s.target.database)}
 	}
 	return err
 }
 
-// fail wraps err with the operation; nil stays nil.
+// fail wraps err with the operation, unless it has one; nil stays nil.
 func fail(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	class := drivers.ClassOf(err)
-	if errors.Is(err, errClosed) {
-		class = drivers.ClassClosed
-	}
-	return &drivers.Error{Class: class, Op: "mysql: " + op, Err: err}
-}
-
-// prefixed adds the prefix, unless err already begins with "mysql: ".
-func prefixed(prefix string, err error) error {
-	if strings.HasPrefix(err.Error(), "mysql: ") {
+	if err == nil || strings.HasPrefix(err.Error(), "mysql: ") {
 		return err
 	}
-	return fmt.Errorf("%s%w", prefix, err)
+	return &drivers.Error{Class: drivers.ClassOf(err), Op: "mysql: " + op, Err: err}
 }
 
 // number parses a number that the server sent; it returns 0 for NULL and anything else.

@@ -3,6 +3,8 @@ package mysql
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,15 +16,21 @@ import (
 type about struct {
 	version, comment    string
 	maxConns, connected int64
+	userConns, ofUser   int64 // the limit of the user, or 0, and the user's connections
 	flush, syncBinlog   int64
 	binlog              bool
 	questions, in, out  int64
-	started             int64 // in seconds since 1970; 0: unknown
-	limits              []drivers.Limit
+	started             int64                    // in seconds since 1970; 0: unknown
+	limits              map[string]time.Duration // those that are set, of a holder or a statement
 }
 
-// free returns the number of connections that sessions may pin.
-func (a about) free() int { return int(a.maxConns - a.connected - reserved) }
+// room returns the nearest limit of connections, by its name, and how many there are.
+func (a about) room() (limit string, most, used int) {
+	if a.userConns > 0 && a.userConns-a.ofUser < a.maxConns-a.connected {
+		return "max_user_connections", int(a.userConns), int(a.ofUser)
+	}
+	return "max_connections", int(a.maxConns), int(a.connected)
+}
 
 func (a about) maria() bool { return strings.Contains(a.version+a.comment, "MariaDB") }
 
@@ -57,33 +65,38 @@ const asks = 3
 // settings reads what does not change, and the server's clock, in seconds since 1970.
 func (a *about) settings(ctx context.Context, c *conn) (clock int64, err error) {
 	row, err := c.row(ctx, "SELECT @@version, @@version_comment, @@max_connections, "+
-		"@@innodb_flush_log_at_trx_commit, @@sync_binlog, @@log_bin, UNIX_TIMESTAMP()")
+		"@@innodb_flush_log_at_trx_commit, @@sync_binlog, @@log_bin, UNIX_TIMESTAMP(), @@max_user_connections, "+
+		"(SELECT COUNT(*) FROM information_schema.processlist WHERE user = SUBSTRING_INDEX(USER(), '@', 1))")
 	if err != nil {
 		return 0, err
 	}
 	a.version, _ = row[0].(string)
 	a.comment, _ = row[1].(string)
 	a.maxConns, a.flush, a.syncBinlog, a.binlog = number(row[2]), number(row[3]), number(row[4]), number(row[5]) != 0
+	a.userConns, a.ofUser = number(row[7]), number(row[8])
 	return number(row[6]), nil
 }
 
-// limit reads the variables that end a holder's connection. Those that a server does not have are missing in its answer.
-func (s *service) limit(ctx context.Context) (list []drivers.Limit, err error) {
-	if s.limits == nil {
-		return nil, nil
-	}
-	err = s.controlled(ctx, "read limits", func(c *conn) error {
-		rows, err := c.rowsWithin(ctx, 0, "SHOW SESSION VARIABLES WHERE Variable_name IN ('"+strings.Join(s.limits, "', '")+"')")
-		list = nil
+// readLimits reads the variables that end a holder's connection or a statement. Those that a server does not have are
+// missing in its answer.
+func (s *service) readLimits(ctx context.Context) error {
+	names := strings.Join(append(slices.Collect(maps.Values(settings)), s.limits...), "', '")
+	return s.controlled(ctx, "read limits", func(c *conn) error {
+		rows, err := c.rowsWithin(ctx, 0, "SHOW SESSION VARIABLES WHERE Variable_name IN ('"+names+"')")
+		s.about.limits = map[string]time.Duration{}
 		for _, row := range rows {
 			name, _ := row[0].(string)
-			if seconds := number(row[1]); seconds > 0 {
-				list = append(list, drivers.Limit{Name: strings.ToLower(name), Of: time.Duration(seconds) * time.Second})
+			value, _ := row[1].(string)
+			limit, bad := strconv.ParseFloat(value, 64)
+			if name = strings.ToLower(name); name == "max_execution_time" {
+				limit /= 1000 // the others are in seconds
+			}
+			if bad == nil && limit > 0 {
+				s.about.limits[name] = time.Duration(limit * float64(time.Second))
 			}
 		}
 		return err
 	})
-	return list, err
 }
 
 // status reads the server's counters and its uptime in seconds.
@@ -123,7 +136,12 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	version, _, _ := strings.Cut(a.version, "-")
 	server := drivers.Server{
 		Name: name, Version: version, Mode: "standalone", RunID: a.runID(), Persistence: s.persistence(a),
-		MaxClients: int(a.maxConns), Connected: int(a.connected), Limits: s.about.limits,
+	}
+	server.ClientLimit, server.MaxClients, server.Connected = a.room()
+	for _, name := range s.limits {
+		if limit := s.about.limits[name]; limit > 0 {
+			server.Limits = append(server.Limits, drivers.Limit{Name: name, Of: limit})
+		}
 	}
 	return server, drivers.Usage{CPU: -1, Commands: a.questions, BytesIn: a.in, BytesOut: a.out}, nil
 }

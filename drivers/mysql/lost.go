@@ -200,14 +200,14 @@ func (s *session) interrupt(c *conn, over <-chan struct{}) (kills int) {
 	}
 }
 
-// waited returns the result of an interrupted or refused wait.
-func waited(ctx context.Context, s *session, err error) error {
+// waited returns the result of a wait for l that was not won: nil at its deadline, and after a deadlock.
+func (s *session) waited(ctx context.Context, l *drivers.Lease, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case s.svc.closed():
 		return fail("wait", errClosed)
-	case contended(err), numberOf(err) == errInterrupted:
+	case deadlocked(err), interrupted(err) && pastDeadline(l):
 		return nil
 	}
 	return fail("wait", err)

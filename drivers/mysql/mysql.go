@@ -41,10 +41,10 @@ var Driver drivers.Driver = driver{}
 // session, whatever Config.Conns says.
 const defaultConns = 32
 
-// reserved is the number of connections that sessions do not pin: controlConns of the service, one of its keeper, and
-// some for others.
+// reserved is the number of connections that sessions do not pin: the second of the service's own, one of its keeper,
+// and as many of a service beside it that probes.
 const (
-	reserved     = 8
+	reserved     = 4
 	controlConns = 2
 )
 
@@ -96,7 +96,7 @@ type service struct {
 func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
 	s, err := d.open(ctx, cfg)
 	if err != nil {
-		return nil, prefixed("mysql: ", err)
+		return nil, fail("open", err)
 	}
 	if !s.pinned {
 		return rowService{s}, nil
@@ -139,7 +139,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 	if s.about, err = s.ask(ctx); err != nil {
 		return nil, s.explain(err)
 	}
-	if s.about.limits, err = s.limit(ctx); err != nil {
+	if err = s.readLimits(ctx); err != nil {
 		return nil, s.explain(err)
 	}
 	if !s.pinned {
@@ -148,9 +148,9 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (_ *service, err e
 			size = min(defaultConns, max(1, cfg.Clients))
 		}
 		s.pool = s.newPool(size, forStatements)
-	} else if s.about.free() <= 0 {
-		return nil, fmt.Errorf("the server accepts %d connections and has %d: %s",
-			s.about.maxConns, s.about.connected, moreConns)
+	} else if limit, most, used := s.about.room(); most-used <= reserved {
+		return nil, &drivers.Error{Class: drivers.ClassLimit, Op: "open", Err: fmt.Errorf(
+			"%d of %d connections are in use and %d reserved: end some, or raise %s", used, most, reserved, limit)}
 	}
 	if s.columns != "" {
 		name := d.tableName
@@ -170,7 +170,7 @@ func (s *service) Session(ctx context.Context, _ int) (drivers.Session, error) {
 	own := s.kind.session(&session{svc: s})
 	if p, ok := own.(interface{ connect(context.Context) error }); ok {
 		if err := p.connect(ctx); err != nil {
-			return nil, prefixed("mysql: session: ", s.explain(err))
+			return nil, fail("session", s.explain(err))
 		}
 	}
 	return own, nil
@@ -181,7 +181,8 @@ func (s *service) Traits() drivers.Traits {
 	t := s.Design.Traits
 	t.Fair = t.Fair && !s.cfg.Polls // a client that polls has no place in the server's queue
 	if s.pinned {
-		t.MaxSessions = max(1, s.about.free())
+		_, most, used := s.about.room()
+		t.MaxSessions = max(1, most-used-reserved)
 	}
 	return t
 }
@@ -268,4 +269,4 @@ func (s *service) forget(c *conn) {
 	s.mu.Unlock()
 }
 
-var errClosed = errors.New("the service is closed")
+var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: errors.New("it has been closed")}

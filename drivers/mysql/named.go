@@ -52,16 +52,21 @@ func (s *nameSession) owner(key string) string {
 }
 
 // answered handles the answer of GET_LOCK: 1 is held, 0 is refused, NULL is an unspecified error.
-func (s *nameSession) answered(c *conn, l *drivers.Lease, row []sqldriver.Value, err error, op string) (bool, error) {
+func (s *nameSession) answered(c *conn, l *drivers.Lease, row []sqldriver.Value, err error) (bool, error) {
 	switch {
 	case err != nil:
 		if c.broken.Load() {
 			s.drop()
 		}
-		return false, fail(op, err)
+		return false, err
 	case row[0] == nil:
 		err := errors.New("the server answers NULL, its name for any error")
-		return false, fail(op, &drivers.Error{Class: drivers.ClassServer, Op: "GET_LOCK", Err: err})
+		for _, setting := range []string{"max_statement_time", "max_execution_time"} {
+			if limit := s.svc.about.limits[setting]; limit > 0 && time.Since(c.used) >= limit {
+				return false, s.svc.ended(setting, err)
+			}
+		}
+		return false, &drivers.Error{Class: drivers.ClassServer, Op: "GET_LOCK", Err: err}
 	case number(row[0]) != 1:
 		return false, nil
 	}
@@ -113,7 +118,7 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 	c, err := s.take(ctx)
 	if err != nil {
-		return waited(ctx, s.session, err)
+		return s.waited(ctx, l, err)
 	}
 	kill, limit := l.Deadline, unlimited
 	if !kill.IsZero() {
@@ -125,23 +130,23 @@ func (s *nameSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 	own := drivers.Lease{Key: l.Key, Owner: s.owner(l.Key)}
 	row, err := s.wait(ctx, c, kill, "SELECT GET_LOCK(?, "+seconds+")", lockName(l.Key))
-	interrupted := numberOf(err) == errInterrupted || err == nil && row[0] == nil
-	if interrupted && (ctx.Err() != nil || s.svc.closed() || pastDeadline(l)) {
-		if !c.broken.Load() && s.held[l.Key] == nil { // it may have been granted at the same moment
-			if _, err := c.row(context.Background(), "SELECT RELEASE_LOCK(?)", lockName(l.Key)); err != nil {
-				s.drop()
-			}
-		}
-		return waited(ctx, s.session, nil)
-	}
-	held, err := s.answered(c, &own, row, err, "wait")
+	ended := interrupted(err) || err == nil && row[0] == nil
+	held, err := s.answered(c, &own, row, err)
 	if held {
 		s.won = l.Key
 	}
 	if held && !s.svc.closed() { // otherwise its holder was closed first
 		return nil
 	}
-	return waited(ctx, s.session, err)
+	if ended && !c.broken.Load() && s.held[l.Key] == nil { // it may have been granted at the same moment
+		if _, err := c.row(context.Background(), "SELECT RELEASE_LOCK(?)", lockName(l.Key)); err != nil {
+			s.drop()
+		}
+	}
+	if ended && pastDeadline(l) {
+		err = nil
+	}
+	return s.waited(ctx, l, err)
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed, or may still win on a

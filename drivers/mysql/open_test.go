@@ -145,8 +145,7 @@ func TestTooManySessions(t *testing.T) {
 				list = append(list, s)
 			}
 		}
-		if drivers.ClassOf(err) != drivers.ClassConnect || !strings.Contains(err.Error(), "max_connections") ||
-			!strings.Contains(err.Error(), "(it accepts 20)") {
+		if drivers.ClassOf(err) != drivers.ClassLimit || !strings.Contains(err.Error(), "raise max_connections (20)") {
 			t.Errorf("%s: session %d: %v", lock, len(list), err)
 		}
 		release(t, list[0], holding(t, list[0], "k"), true)
@@ -324,11 +323,13 @@ func inspect(t *testing.T, cfg drivers.Config) {
 
 // Errors of the server that this one does not cause, or not easily.
 func TestErrors(t *testing.T) {
+	c := &conn{svc: &service{}}
 	for n, want := range map[uint16]drivers.Class{
-		errTooManyConns: drivers.ClassConnect, errUserConns: drivers.ClassConnect,
+		errTooManyConns: drivers.ClassLimit, errUserConns: drivers.ClassLimit, errExecutionTime: drivers.ClassEnded,
+		errReadOnlyMode: drivers.ClassReadOnly, errReadOnlyTx: drivers.ClassReadOnly,
 		errCommandDenied: drivers.ClassAuth, 1064: drivers.ClassServer,
 	} {
-		if got := classOf(n); got != want {
+		if got := drivers.ClassOf(c.failed(t.Context(), &mysql.MySQLError{Number: n})); got != want {
 			t.Errorf("error %d is of class %q; want %q", n, got, want)
 		}
 	}

@@ -2,6 +2,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,8 +128,8 @@ func (s *txSession) makeRow(ctx context.Context, key string) error {
 }
 
 // Wait implements drivers.Waiter: it runs the same statement without NOWAIT. The server gives up after its
-// innodb_lock_wait_timeout, 50 s by default; then Wait returns for another try. MariaDB accepts a deadline; on MySQL
-// the statement is killed then, which takes time on a busy server.
+// innodb_lock_wait_timeout, 50 s by default, which is an error. MariaDB accepts a deadline; on MySQL the statement is
+// killed then, which takes time on a busy server.
 func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if pastDeadline(l) && ctx.Err() == nil || s.won.Key != "" {
 		return nil
@@ -137,7 +138,8 @@ func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	held, err := s.lock(ctx, &own, true, func(c *conn) (bool, error) {
 		query, kill := s.svc.onTable(lockRow), l.Deadline
 		if s.svc.about.maria() && !kill.IsZero() {
-			limit := max(time.Until(kill), time.Millisecond)
+			limit, own := max(time.Until(kill), time.Millisecond), s.svc.about.limits["max_statement_time"]
+			limit = min(limit, cmp.Or(own, limit))
 			query, kill = fmt.Sprintf("SET STATEMENT max_statement_time = %.6f FOR ", limit.Seconds())+query, kill.Add(killLate)
 		}
 		row, err := s.wait(ctx, c, kill, query, []byte(rowName(l.Key)))
@@ -149,7 +151,7 @@ func (s *txSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	if held && !s.svc.closed() { // otherwise its holder was closed first
 		return nil
 	}
-	return waited(ctx, s.session, err)
+	return s.waited(ctx, l, err)
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed, or may still win on a

@@ -53,7 +53,7 @@ func CheckRoom(ctx context.Context, p spec.Plan, svc drivers.Service) error {
 		remedy += ", or raise " + limit
 	}
 	if most < has.MaxClients {
-		remedy += fmt.Sprintf(" (%d: %d in use, %d kept for others)", has.MaxClients, has.Connected,
+		remedy += fmt.Sprintf(" (%d: %d in use, %d kept for other requests)", has.MaxClients, has.Connected,
 			max(0, has.MaxClients-has.Connected-most))
 	}
 	return fmt.Errorf("-clients %d: %s %s has room for %s here, a connection each: %s",
