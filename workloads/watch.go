@@ -182,9 +182,10 @@ func (c *client) checkRelease(removed bool, now time.Duration) {
 	leased := c.leased(now)
 	if !removed {
 		if ender, ok := drivers.As[drivers.Ender](c.session); ok && e.traits.Session {
-			err := ender.Ended()
-			if e.ended.add(err); drivers.ClassOf(err) == drivers.ClassEnded { // its client hears of it now
+			if err := ender.Ended(); drivers.ClassOf(err) == drivers.ClassEnded { // its client hears of it now
 				e.errors.add("release", err, c.recorded)
+			} else {
+				e.ended.add(err)
 			}
 		}
 		switch {

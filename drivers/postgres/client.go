@@ -99,8 +99,8 @@ func (s *client) closeAbandoned() {
 	}
 }
 
-// limit returns a lock_timeout that ends at the deadline or, if that is sooner, after the user's own, in milliseconds, and
-// the time at which the answer is due. Zero means none.
+// limit returns a lock_timeout that ends at the deadline or, if that is sooner, after the user's own, in milliseconds,
+// and the time at which the answer is due. Zero means none.
 func (s *client) limit(deadline time.Time) (milliseconds []byte, until time.Time) {
 	left := s.svc.limits["lock_timeout"]
 	switch {

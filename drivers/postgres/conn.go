@@ -105,7 +105,7 @@ func (s *service) dial(
 		s.drop(c)
 		if s.pooled && caller.Err() == nil && drivers.TimedOut(err) {
 			return nil, &drivers.Error{Class: drivers.ClassLimit, Op: "connect", Err: fmt.Errorf(
-				"the pooler let it in, and gave it no connection to the server in %v: lower -clients, or raise its pool_size", s.cfg.IO())}
+				"the pooler gave no connection to the server in %v: lower -clients, or raise its pool_size", s.cfg.IO())}
 		}
 		return nil, s.connectError(ctx, err)
 	}

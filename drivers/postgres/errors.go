@@ -31,7 +31,7 @@ var endings = map[string]string{
 	"25P04": "transaction_timeout", "57P05": "idle_session_timeout",
 }
 
-// explain returns err or, if the server has sent it for a setting of the user, one that names the setting and its value.
+// explain returns err or, if the server has sent it for a setting of the user, one that names that and its value.
 func (s *service) explain(err error) error {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {

@@ -56,26 +56,18 @@ type control struct {
 	over   bool     // the service has been closed
 }
 
-// use calls f with the service's own connection, a new one if it is gone. If the server ends it just now because it was idle,
-// it has not read the request, and f is called again.
+// use calls f with the service's own connection, a new one if it is gone.
 func (s *service) use(ctx context.Context, f func(c *conn) error) error {
 	s.control.Lock()
 	defer s.control.Unlock()
-	for again := true; ; again = false {
-		err := s.connectControl(ctx)
-		if err == nil {
-			err = f(s.control.conn)
-		}
-		if err == nil || stateOf(err) != "" && !dead(err) {
-			return err
-		}
-		if s.control.conn != nil {
-			s.loseControl(s.control.conn)
-		}
-		if !again || stateOf(err) != "57P05" {
-			return err
-		}
+	err := s.connectControl(ctx)
+	if err == nil {
+		err = f(s.control.conn)
 	}
+	if err != nil && (stateOf(err) == "" || dead(err)) && s.control.conn != nil {
+		s.loseControl(s.control.conn)
+	}
+	return err
 }
 
 // controlled is use for a request of the caller's, which is not made if ctx is over.
@@ -114,26 +106,24 @@ func (s *service) connectControl(ctx context.Context) error {
 	return nil
 }
 
-// readLimits reads the limits of the sessions, once. They do not apply to the service's own statements; but behind a
-// pooler a setting may be anybody's.
+// readLimits reads the limits of the sessions, once, and lifts them for the service's own connection. Behind a pooler that
+// may be anybody's next.
 func (s *service) readLimits(ctx context.Context, c *conn) error {
-	if s.limits == nil {
-		names := strings.Join(slices.Collect(maps.Values(endings)), ",")
-		rows, err := c.query(ctx, "SELECT name, setting FROM pg_settings WHERE name = ANY(string_to_array($1, ','))", names)
-		if err != nil {
-			return err
-		}
-		s.limits = map[string]time.Duration{}
-		for _, row := range rows {
-			if ms, _ := strconv.Atoi(row[1]); ms > 0 {
-				s.limits[row[0]] = time.Duration(ms) * time.Millisecond
-			}
-		}
-	}
+	lift := ", CASE WHEN current_setting(name, true) IS NOT NULL THEN set_config(name, '0', false) END"
 	if s.pooled {
-		return nil
+		lift = ""
 	}
-	_, err := c.query(ctx, "SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)")
+	rows, err := c.query(ctx, "SELECT name, extract(epoch FROM current_setting(name, true)::interval)"+lift+
+		" FROM unnest(string_to_array($1, ',')) AS name", strings.Join(slices.Collect(maps.Values(endings)), ","))
+	limits := map[string]time.Duration{}
+	for _, row := range rows {
+		if seconds, _ := strconv.ParseFloat(row[1], 64); seconds > 0 {
+			limits[row[0]] = time.Duration(seconds * float64(time.Second))
+		}
+	}
+	if err == nil && s.limits == nil {
+		s.limits = limits
+	}
 	return err
 }
 
@@ -143,15 +133,17 @@ func (s *service) loseControl(c *conn) {
 	s.control.conn, s.control.lost = nil, append(s.control.lost, c.name)
 }
 
-// askRoom asks which limit of connections is the nearest: its name, its number, how many there are, and how many are left.
-// Those of roles and databases do not apply to superusers. A user without privileges sees little more than the database
-// and the user of other connections.
+// askRoom asks which limit of connections is the nearest: its name, its number, how many there are, and how many are
+// left. Those of roles and databases do not apply to superusers. A user without privileges sees little more than the
+// database and the user of other connections.
 const askRoom = `WITH clients AS (SELECT usename, datname FROM pg_stat_activity
 		WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker')
 	SELECT name, most, used, most - used - kept FROM (
 		SELECT 'max_connections', current_setting('max_connections')::int, (SELECT count(*) FROM clients),
-			current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true), '0')::int
-		UNION ALL SELECT 'the CONNECTION LIMIT of the role', rolconnlimit, (SELECT count(*) FROM clients WHERE usename = rolname), 0
+			current_setting('superuser_reserved_connections')::int
+				+ coalesce(current_setting('reserved_connections', true), '0')::int
+		UNION ALL SELECT 'the CONNECTION LIMIT of the role', rolconnlimit,
+			(SELECT count(*) FROM clients WHERE usename = rolname), 0
 			FROM pg_roles WHERE rolname = session_user AND NOT rolsuper
 		UNION ALL SELECT 'the CONNECTION LIMIT of the database', datconnlimit,
 			(SELECT count(*) FROM clients AS c WHERE c.datname = d.datname), 0
@@ -161,7 +153,8 @@ const askRoom = `WITH clients AS (SELECT usename, datname FROM pg_stat_activity
 // meet connects for the first time and asks for what the sessions depend on.
 func (s *service) meet(ctx context.Context) error {
 	return s.use(ctx, func(c *conn) error {
-		row, err := c.row(ctx, "SELECT pg_backend_pid(), current_setting('server_version_num'), room.* FROM ("+askRoom+") AS room")
+		row, err := c.row(ctx, "SELECT pg_backend_pid(), current_setting('server_version_num'), room.* "+
+			"FROM ("+askRoom+") AS room")
 		if err != nil {
 			return err
 		}
@@ -182,8 +175,8 @@ func (s *service) meet(ctx context.Context) error {
 	})
 }
 
-// askPooler reports whether the pooler lends connections to the server for one transaction each: a session of ours is given
-// another one, or that of the other. In session mode neither happens.
+// askPooler reports whether the pooler lends connections to the server for one transaction each: a session of ours is
+// given another one, or that of the other. In session mode neither happens.
 func (s *service) askPooler(ctx context.Context, c *conn) (lends bool, err error) {
 	other, err := s.dial(ctx, true, nil, nil)
 	if err != nil {
@@ -207,7 +200,8 @@ func (s *service) poolerHint() string {
 	if s.table != "" {
 		return "add pgbouncer=true to the address, or give the server's own address"
 	}
-	return "give the server's own address, or add pgbouncer=true to the pooler's for -lock row-lock, or for a pooler in session mode"
+	return "give the server's own address, or add pgbouncer=true to the pooler's for -lock row-lock, " +
+		"or for a pooler in session mode"
 }
 
 // unsupported returns the error for a server that does not work here.

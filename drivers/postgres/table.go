@@ -58,7 +58,8 @@ func (s *service) makeTable(ctx context.Context, c *conn) error {
 		if row, err := c.row(ctx, "SELECT pg_is_in_recovery()"); err == nil && row[0] == "f" {
 			why = "default_transaction_read_only is on: turn it off for this user"
 		}
-		return &drivers.Error{Class: drivers.ClassReadOnly, Op: "make the table " + s.table, Err: fmt.Errorf("%w; %s", err, why)}
+		err = fmt.Errorf("%w; %s", err, why)
+		return &drivers.Error{Class: drivers.ClassReadOnly, Op: "make the table " + s.table, Err: err}
 	}
 	if state != "" {
 		return fmt.Errorf("make the table %s: %w", s.table, err)

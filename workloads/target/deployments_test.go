@@ -36,19 +36,14 @@ func TestFits(t *testing.T) {
 	}
 }
 
-func TestLimitIsNamed(t *testing.T) {
+func TestCauseIsNamed(t *testing.T) {
 	p := spec.Plan{Load: spec.Load{Clients: 100}, Driver: "postgres", Lock: "advisory", Wait: "none"}
-	has := drivers.Server{MaxClients: 15, ClientLimit: "the CONNECTION LIMIT of the role"}
-	if _, err := fits(p, has, 0, "-clients"); err == nil || !strings.HasSuffix(err.Error(), "or raise the CONNECTION LIMIT of the role") {
-		t.Error(err)
-	}
-}
-
-func TestPoolerIsRefused(t *testing.T) {
-	for lock, refused := range map[string]bool{"advisory": true, "row-lock": false} {
-		err := checkPooler(spec.Plan{Driver: "postgres", Lock: lock, Wait: "none"}, "x:")
-		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "take -lock row-lock") {
-			t.Errorf("%s: %v", lock, err)
+	for want, has := range map[string]drivers.Server{
+		"or raise the CONNECTION LIMIT of the role": {MaxClients: 15, ClientLimit: "the CONNECTION LIMIT of the role"},
+		"or take -lock row-lock":                    {Mode: drivers.Lent},
+	} {
+		if _, err := fits(p, has, 0, "-clients"); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/wait"
@@ -87,9 +86,6 @@ func (s *Server) CheckServer(ctx context.Context, p spec.Plan, prefix string) (w
 		return "", nil
 	}
 	has, _, err := inspector.Inspect(ctx)
-	if err == nil && has.Mode == drivers.Lent {
-		err = checkPooler(one, prefix)
-	}
 	if err != nil {
 		return "", err
 	}
@@ -101,25 +97,14 @@ func (s *Server) CheckServer(ctx context.Context, p spec.Plan, prefix string) (w
 	return fits(p, has, max(0, has.Connected-ours), lower)
 }
 
-// checkPooler refuses a lock that a pooler in transaction mode breaks.
-func checkPooler(p spec.Plan, prefix string) error {
-	d, err := matrix.Driver(&p)
-	if err != nil {
-		return err
-	}
-	design, _, err := drivers.Chosen(d, matrix.Config(&p, prefix))
-	if err != nil || !slices.Contains(design.Loses, drivers.HazardPooler) {
-		return err
-	}
-	return fmt.Errorf("the pooler before the server lends a connection for one transaction, and the locks of %s with it: "+
-		"give the server's own address, set pool_mode to session, or take -lock row-lock", p.Lock)
-}
-
-// fits compares a cell with what its server, or each node of it, has room for beside the connections of others.
+// fits compares a cell with what its server, or each node of it, keeps and has room for beside the connections of others.
 func fits(p spec.Plan, has drivers.Server, others int, lower string) (warning string, err error) {
 	need, _ := matrix.Connections(&p)
 	limit := cmp.Or(limitOf(p, has), "its limit")
 	switch {
+	case has.Mode == drivers.Lent:
+		return "", fmt.Errorf("a pooler lends the connections to the server for one transaction, and the locks of %s with them: "+
+			"give the server's own address, set pool_mode to session, or take -lock row-lock", p.Lock)
 	case has.MaxClients == 0:
 	case need > has.MaxClients:
 		return "", fmt.Errorf("%d connections are needed and the server accepts %d (%s): lower %s, or raise %s",
