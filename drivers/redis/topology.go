@@ -46,12 +46,16 @@ func (o *Options) meet(ctx context.Context) error {
 // the right one, otherwise an address is wrong. Those that answer become the first ones, as meet leaves them.
 func (o *Options) meetAll(meet func(t *Target) error) error {
 	var present, missing []Target
-	var absent []error
+	var absent error
 	for _, t := range o.Targets {
 		err := meet(&t)
 		switch classOf(err) {
 		case drivers.ClassConnect, drivers.ClassTimeout, drivers.ClassClosed:
-			missing, absent = append(missing, t), append(absent, fmt.Errorf("%s: %w", t.Addr(), err))
+			if missing = append(missing, t); absent == nil {
+				absent = fmt.Errorf("%s: %w", t.Addr(), err)
+			} else { // in one line, unlike errors.Join
+				absent = fmt.Errorf("%w; %s: %w", absent, t.Addr(), err)
+			}
 			continue
 		}
 		if err != nil {
@@ -60,25 +64,13 @@ func (o *Options) meetAll(meet func(t *Target) error) error {
 		present = append(present, t)
 	}
 	if len(present) == 0 {
-		return &joined{absent}
+		return absent
 	}
 	o.Targets = append(present, missing...)
 	login := o.Target
 	o.Target = o.Targets[0]
 	o.Target.Username, o.Target.Password, o.Target.Database = login.Username, login.Password, login.Database
 	return nil
-}
-
-// joined are errors in one line.
-type joined struct{ errs []error }
-
-func (j *joined) Unwrap() []error { return j.errs }
-func (j *joined) Error() string {
-	texts := make([]string, len(j.errs))
-	for i, err := range j.errs {
-		texts[i] = err.Error()
-	}
-	return strings.Join(texts, "; ")
 }
 
 func (o *Options) meetSentinels(ctx context.Context) error {
