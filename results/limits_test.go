@@ -221,8 +221,14 @@ func TestLimit(t *testing.T) {
 			r.Env.GOMAXPROCS = 2
 		}, ByGenerator},
 		{"a machine that something else fills", closed, func(r *Record) { sharing(r, 0.5, 0.6) }, ByOthers},
-		{"a machine beside a server elsewhere", closed, func(r *Record) { sharing(r, 1.8, 2); r.Server.Kind, r.Server.Addr = "external", "redis://10.0.0.2:6379" }, ByGenerator},
-		{"the same server, which is here", closed, func(r *Record) { sharing(r, 1.8, 2); r.Server.Kind, r.Server.Addr = "external", "redis://localhost:6379" }, ByMachine},
+		{"a machine beside a server elsewhere", closed, func(r *Record) {
+			sharing(r, 1.8, 2)
+			r.Server.Kind, r.Server.Addr = "external", "redis://10.0.0.2:6379"
+		}, ByGenerator},
+		{"the same server, which is here", closed, func(r *Record) {
+			sharing(r, 1.8, 2)
+			r.Server.Kind, r.Server.Addr = "external", "redis://localhost:6379"
+		}, ByMachine},
 		{"a machine that something else has the largest share of", closed, func(r *Record) { sharing(r, 0.4, 1.6) }, ByOthers},
 		{"a machine whose host gave most of it to others", closed, func(r *Record) { sharing(r, 0.4, 1.2); r.Generator.Stolen = 0.5 }, ByHost},
 		{"a machine whose host gave a little of it to others", closed, func(r *Record) { sharing(r, 0.4, 3.1); r.Generator.Stolen = 0.1 }, ByGenerator},

@@ -102,7 +102,7 @@ func (w *worker) answer(v *virtualClient, now time.Duration, yes bool, err error
 	case renewing:
 		w.renewed(v, now, yes, err)
 	case undoing:
-		v.undone(v.cause, err)
+		v.undone(err)
 		w.failed(v, now)
 	case reentering:
 		w.reentered(v, now, yes, err)

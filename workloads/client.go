@@ -357,7 +357,7 @@ func (c *client) settle(shard *results.Shard, removed bool, err error, now time.
 		c.windowEdge(c.start, c.sent, c.recorded)
 		e.errors.add("release", err, c.recorded && !c.lost)
 		if !c.lost {
-			e.stuck.leave(c, "release", err, c.sent)
+			e.stuck.leave(c, c.sent)
 		}
 	} else {
 		c.windowEdge(c.start, now, c.recorded)
@@ -476,7 +476,7 @@ func (c *client) failed(a *wait.Attempt, err error) time.Duration {
 	}
 	if c.mustUndo(a) {
 		_, undone := c.session.Release(context.Background(), &c.lease)
-		c.undone(err, undone)
+		c.undone(undone)
 	}
 	c.fail(a, err)
 	return c.recover(c.asked)
@@ -500,9 +500,9 @@ func (c *client) mustUndo(a *wait.Attempt) bool {
 
 // undone goes on after the answer to the release after an attempt that failed so. A key that another client holds was
 // not granted to this one.
-func (c *client) undone(err, undone error) {
-	if undone != nil && (c.e.oracle == nil || !c.e.oracle.Held(int(c.key))) {
-		c.e.stuck.leave(c, "acquire", err, c.granted)
+func (c *client) undone(err error) {
+	if err != nil && (c.e.oracle == nil || !c.e.oracle.Held(int(c.key))) {
+		c.e.stuck.leave(c, c.granted)
 	}
 }
 

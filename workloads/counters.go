@@ -161,9 +161,8 @@ type figures struct {
 	Classes []totals
 	Seen    witnessed
 
-	Granted, Failed        int64                   // since the load began, warm-up included
-	Stuck                  map[int32]time.Duration `ranks:"max"` // in the window: for how long failed requests had left keys locked
-	FirstError, FirstStuck string
+	Granted, Failed int64                   // since the load began, warm-up included
+	Stuck           map[int32]time.Duration `ranks:"max"` // in the window: for how long failed requests had left keys locked
 
 	// Between the two readings:
 	Locks   int64
@@ -176,8 +175,7 @@ type figures struct {
 func (e *engine) count() figures {
 	b, a := &e.before, &e.after
 	c := figures{
-		Seen: e.witness(), Granted: e.granted(), Failed: e.errors.total(), FirstError: e.errors.firstError(),
-		Stuck: e.stuck.lasted(e), FirstStuck: e.stuck.first,
+		Seen: e.witness(), Granted: e.granted(), Failed: e.errors.total(), Stuck: e.stuck.lasted(e),
 		Locks: a.granted - b.granted, CPU: -1, Allocs: a.runtime.Allocs - b.runtime.Allocs,
 		Traffic: drivers.Traffic{
 			RoundTrips: a.traffic.RoundTrips - b.traffic.RoundTrips, Notices: a.traffic.Notices - b.traffic.Notices,

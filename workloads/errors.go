@@ -20,7 +20,6 @@ type errorLog struct {
 
 	mu      sync.Mutex
 	n       int64 // all but the notes
-	first   string
 	latest  error // and what it was of
 	op      string
 	classes map[string]*errorClass
@@ -36,9 +35,7 @@ type errorClass struct {
 func (g *errorLog) add(op string, err error, recorded bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.n++; g.n == 1 {
-		g.first = sample(op, err, g.prefix)
-	}
+	g.n++
 	g.latest, g.op = err, op
 	g.count(string(drivers.ClassOf(err)), op, err, recorded)
 }
@@ -117,12 +114,6 @@ func (g *errorLog) close() {
 	}
 }
 
-func (g *errorLog) firstError() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.first
-}
-
 func (g *errorLog) total() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,9 +157,8 @@ const stuckShare = 0.01
 type stuck struct {
 	some atomic.Bool // a request has failed so
 
-	mu    sync.Mutex
-	keys  map[int32]*stuckKey
-	first string // the error that left the first of them
+	mu   sync.Mutex
+	keys map[int32]*stuckKey
 }
 
 // stuckKey is a key that failed requests have left locked, perhaps several times.
@@ -179,14 +169,14 @@ type stuckKey struct {
 }
 
 // leave records that a request of a client for its key failed, that it may have left the key locked, and since when.
-func (s *stuck) leave(c *client, op string, err error, since time.Duration) {
+func (s *stuck) leave(c *client, since time.Duration) {
 	if c.e.run.Plan.Shared {
 		return // until its next grant the key may be another run's
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keys == nil {
-		s.keys, s.first = map[int32]*stuckKey{}, sample(op, err, c.e.run.Prefix)
+		s.keys = map[int32]*stuckKey{}
 	}
 	k := s.keys[c.key]
 	if k == nil {
@@ -232,11 +222,11 @@ func (s *stuck) lasted(e *engine) map[int32]time.Duration {
 	return all
 }
 
-// stuckText says which keys of r were left locked, and by what; empty if none were.
-func (e *engine) stuckText(r *results.Record) string {
+// stuckText says how many keys of r were left locked; empty if none were.
+func stuckText(r *results.Record) string {
 	n := r.Counts.StuckKeys
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("requests that failed left %d of %s locked (the first: %s)", n, format.Plural(r.Plan.Keys, "key"), e.all.FirstStuck)
+	return fmt.Sprintf("requests that failed left %d of %s locked", n, format.Plural(r.Plan.Keys, "key"))
 }

@@ -35,8 +35,6 @@ type probe struct {
 	stopped chan struct{}
 	sending sync.WaitGroup
 	sent    atomic.Int64 // since the load began
-	tried   int64        // of those due in the window, those that were sent or given up
-	failed  int64        // of those
 }
 
 func newProbe(e *engine) *probe {
@@ -116,9 +114,6 @@ func begins(due, free, sent time.Duration) time.Duration {
 // take records a probe if it was due in the window, whenever its answer came.
 func (p *probe) take(due, took time.Duration, err error) {
 	recorded := due >= p.e.from && due < p.e.until()
-	if recorded {
-		p.tried++
-	}
 	if err != nil {
 		p.fail(err, recorded)
 		return
@@ -136,9 +131,6 @@ func (p *probe) record(m results.MetricIndex, took time.Duration) {
 
 func (p *probe) fail(err error, recorded bool) {
 	p.e.errors.note(probeClass, fmt.Errorf("%s: %w", drivers.ClassOf(err), err), recorded)
-	if recorded {
-		p.failed++
-	}
 }
 
 // sleep sleeps for d, and returns false once the window has closed.
@@ -173,12 +165,4 @@ func (p *probe) spent(n int64) drivers.Usage {
 		BytesIn:  share(p.cost.BytesIn),
 		BytesOut: share(p.cost.BytesOut),
 	}
-}
-
-// warning returns what a reader of the probe's figures has to know; empty if there is nothing.
-func (p *probe) warning() string {
-	if p.failed == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d probes failed: the probe's latency is that of the others", p.failed, p.tried)
 }

@@ -159,19 +159,19 @@ func TestProbeFails(t *testing.T) {
 		if s := r.Counts.ErrorSample["probe"]; !strings.Contains(s, "no such table") {
 			t.Errorf("sample %q", s)
 		}
-		if r.Partial != "" || !strings.Contains(strings.Join(r.Warnings, "\n"), "100 of 200 probes failed") {
+		if r.Partial != "" || len(r.Warnings) > 0 {
 			t.Errorf("partial %q, warnings %q", r.Partial, r.Warnings)
 		}
 	})
 }
 
-// TestFirstError: a failed probe is not the first of the lock's requests that failed.
-func TestFirstError(t *testing.T) {
+// TestNote: a failed probe is none of the lock's requests that failed.
+func TestNote(t *testing.T) {
 	var log errorLog
 	log.note(probeClass, errors.New("no such table"), true)
 	log.add("acquire", errors.New("refused"), true)
-	if got := log.firstError(); got != "acquire: refused" || log.total() != 1 || len(log.samples()) != 2 {
-		t.Errorf("the first of %d errors is %q; samples %v", log.total(), got, log.samples())
+	if log.total() != 1 || len(log.samples()) != 2 {
+		t.Errorf("%d errors; samples %v", log.total(), log.samples())
 	}
 }
 

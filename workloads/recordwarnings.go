@@ -22,8 +22,6 @@ const (
 	reportShare = 0.01
 	// roomShare is the share of the server's room from which a load comes near to its end.
 	roomShare = 0.80
-	// fewThoughts are too few for a mean, of think times that may be drawn.
-	fewThoughts = 10_000
 )
 
 // warn fills in the warnings of r, and why it is partial if it is.
@@ -32,7 +30,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 	known := r.Warnings
 	r.Warnings = matrix.Warnings(*p, e.traits, e.opened.Limits...)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	stuck, failing := e.stuckText(r), e.failingText(r, t)
+	stuck, failing := stuckText(r), failingText(r, t)
 	r.Partial = e.partial(r, t)
 	switch {
 	case r.Partial == "" && failing != "":
@@ -55,15 +53,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), node.Err)
 		}
 	}
-	if n := len(e.after.outside); n > 1 {
-		add("%d processes of %s had the clients", n, p.Driver)
-	}
-	addAll(e.sharedWarning(r), e.leftWarning(r), e.probe.warning(), e.unswept, e.room)
-	if len(p.Classes) == 0 && t.Thoughts >= fewThoughts {
-		if took := t.Thought / time.Duration(t.Thoughts); results.Apart(p.Think, took) {
-			add("think times of %s took %s (mean): the figures are those of such pauses", format.Duration(p.Think), format.Duration(took))
-		}
-	}
+	addAll(sharedWarning(r), e.leftWarning(r), e.unswept, e.room)
 	r.Warnings = append(r.Warnings, recordWarnings(r)...)
 	for _, f := range []struct {
 		what string
@@ -99,15 +89,11 @@ func (e *engine) lookForRoom() {
 }
 
 // sharedWarning says what the figures of r leave out if other runs have the same keys; empty if none can have.
-func (e *engine) sharedWarning(r *results.Record) string {
+func sharedWarning(r *results.Record) string {
 	if !r.Plan.Shared {
 		return ""
 	}
-	there := ""
-	if p := e.run.Place; p != nil {
-		there = fmt.Sprintf(" (%d were there when it began, %d when it ended)", p.Before, p.After)
-	}
-	return "other runs may have had the same keys" + there + ", and what they held and did is not seen here: exclusion is checked among the clients " +
+	return "other runs may have had the same keys, and what they held and did is not seen here: exclusion is checked among the clients " +
 		"of this run alone; hand-offs, recoveries, owner changes, the time of keys and what a lock costs the server are left out"
 }
 
@@ -134,7 +120,7 @@ func (e *engine) partial(r *results.Record, t rest) string {
 	case r.Counts.Acquired == 0 && r.Counts.Wanted() > 0:
 		return e.nothingText(r, t)
 	case failingShare(r, t) > failedShare:
-		return e.failingText(r, t)
+		return failingText(r, t)
 	}
 	return ""
 }
@@ -145,7 +131,7 @@ func (e *engine) nothingText(r *results.Record, t rest) string {
 	if e.all.Granted == 0 {
 		text = "nothing was granted"
 	}
-	switch failing := e.failingText(r, t); {
+	switch failing := failingText(r, t); {
 	case failing != "":
 		return text + ": " + failing
 	case r.Plan.Shared:
@@ -169,8 +155,8 @@ func failingShare(r *results.Record, t rest) float64 {
 }
 
 // failingText says what failed requests took of the clients' time, and which keys they left locked; empty if it is not worth a warning.
-func (e *engine) failingText(r *results.Record, t rest) string {
-	share, stuck, cause := failingShare(r, t), e.stuckText(r), ""
+func failingText(r *results.Record, t rest) string {
+	share, stuck, cause := failingShare(r, t), stuckText(r), ""
 	if r.Server.Replaced {
 		cause = "the server was restarted or replaced: "
 	}
@@ -178,8 +164,7 @@ func (e *engine) failingText(r *results.Record, t rest) string {
 	case share <= reportShare:
 		return ""
 	case stuck == "":
-		return fmt.Sprintf("%srequests that failed, and the pauses after them, took %.0f %% of the clients' time (the first: %s)",
-			cause, 100*share, e.all.FirstError)
+		return fmt.Sprintf("%srequests that failed, and the pauses after them, took %.0f %% of the clients' time", cause, 100*share)
 	}
 	return fmt.Sprintf("%s%s; they, the pauses after them and the waits for those keys took %.0f %% of the clients' time",
 		cause, stuck, 100*share)
@@ -188,37 +173,15 @@ func (e *engine) failingText(r *results.Record, t rest) string {
 // recordWarnings returns the warnings that follow from the figures alone, without what a mark says (lockbench help marks).
 func recordWarnings(r *results.Record) (w []string) {
 	add := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
-	n, g := &r.Counts, &r.Generator
-	acquire, response, lag := r.Latency[results.Acquire], r.Latency[results.Response], r.Latency[results.Lag]
-
-	if broken := n.Errors[string(drivers.ClassClosed)] + n.Errors[string(drivers.ClassConnect)]; broken > 0 {
-		add("%s since connections broke or none could be made: a server that falls over, or something between that cuts connections, "+
-			"is in these figures", format.Plural(broken, "request")+" failed")
-	}
-	if taken := n.Errors[string(drivers.ClassUnacked)]; taken > 0 {
+	if taken := r.Counts.Errors[string(drivers.ClassUnacked)]; taken > 0 {
 		add("%s taken back because too few replicas had acknowledged them within %v (unacked): if they are only slow, "+
 			"raise -node-timeout", format.Plural(taken, "lock"), r.Plan.NodeTimeout)
-	}
-	if n.Dropped > 0 && n.Offered > 0 {
-		add("%.1f %% of the arrivals found the queue full and were dropped: the latencies are those of the others",
-			100*float64(n.Dropped)/float64(n.Offered))
-	}
-	if share := unanswered(r); share >= reportShare {
-		add("%.1f %% of the arrivals that were answered gave up or were refused: response says nothing of their waits", 100*share)
-	}
-	late, all := float64(lag.Count)*float64(lag.Mean), float64(response.Count)*float64(response.Mean)
-	if _, by := lag.Tail(); late > lagShare*all && by <= lateLag {
-		add("lag is more than %.0f %% of the response: for a lock as fast as this one, acquire says what it takes", 100*lagShare)
 	}
 	for i, lasted := range r.HoldsLasted() {
 		if load := r.Plan.Groups()[i]; results.Apart(load.Hold, lasted) {
 			add("%sholds of %s lasted %s (%s): the figures are those of such holds", classPrefix(load), format.Duration(load.Hold), format.Duration(lasted),
 				averageOf(load.HoldDist))
 		}
-	}
-	if g.GCLongest >= longPause && acquire.P99 > 0 && g.GCLongest > acquire.P99 {
-		add("the garbage collector stopped lockbench for %s once, longer than the p99 of acquire: the maxima are its own",
-			format.Duration(g.GCLongest))
 	}
 	return w
 }
@@ -237,23 +200,4 @@ func averageOf(dist spec.Times) string {
 		return "median"
 	}
 	return "mean"
-}
-
-// unanswered returns the share of the answered arrivals of an open loop that were refused. An arrival that timed out has no
-// response, so that a lock on which many time out looks no slower than the time-out.
-func unanswered(r *results.Record) float64 {
-	yes, no := int64(0), int64(0)
-	for i, g := range r.Plan.Groups() {
-		n := &r.Counts
-		if i < len(r.Classes) {
-			n = &r.Classes[i].Counts
-		}
-		if g.Open() {
-			yes, no = yes+n.Acquired, no+n.Contended+n.TimedOut
-		}
-	}
-	if no == 0 {
-		return 0
-	}
-	return float64(no) / float64(yes+no)
 }

@@ -56,7 +56,7 @@ type ticker struct {
 	read   time.Duration // …at that time
 
 	granted  int64         // locks granted by the last tick
-	since    time.Duration // granted has been the same since then, pauses left out
+	since    time.Duration // granted has been the same since then
 	grantGap results.Pause // the longest time in the window without a grant
 }
 
@@ -130,7 +130,6 @@ func (t *ticker) tick(now time.Duration) {
 		if len(t.pauses) < maxPauses {
 			t.pauses = append(t.pauses, p)
 		}
-		t.since += late
 	}
 	shard := t.e.recorder.Borrow()
 	for ; t.due <= now; t.due += tickEvery {
@@ -278,6 +277,11 @@ func duringPauses(r *results.Record, pauses []results.Pause, ttl time.Duration) 
 func grantGapWarning(r *results.Record, d results.Pause) string {
 	if d.Length < longGrantGap || r.Counts.Acquired == 0 || r.Plan.Shared {
 		return ""
+	}
+	for _, p := range r.Generator.Pauses { // which says it
+		if !p.Starved && 2*(min(p.At+p.Length, d.At+d.Length)-max(p.At, d.At)) > d.Length {
+			return ""
+		}
 	}
 	busy := r.Latency[results.Hold].Max
 	for _, g := range r.Plan.Groups() {

@@ -23,8 +23,6 @@ const (
 	// pausedShare is the share of the window that the garbage collector may stop lockbench for. Beyond 1 % p99 is the
 	// collector's. go-redis, which allocates most, comes to 0.3 to 0.7 % on two busy cores.
 	pausedShare = 0.01
-	// longPause is a pause that no healthy program has, whatever it allocates.
-	longPause = 10 * time.Millisecond
 	// lateLag is the lag of an open loop (p99) that is beyond what timers and wake-ups cost on a healthy machine; the
 	// pacer alone stays below a tenth of it. It matters if it is also more than lagShare of the median response, of which
 	// it is a part. The same holds for the lateness of the workers of batches, of which lagShare is one of the time of all

@@ -125,26 +125,9 @@ func TestDoubts(t *testing.T) {
 	}{
 		{"healthy", healthy(), func(*results.Record) {}, nil},
 		{"healthy open loop", arriving(), func(*results.Record) {}, nil},
-		{"killed connections", healthy(), func(r *results.Record) {
-			r.Counts.Errors = map[string]int64{"closed": 3, "connect": 4, "timeout": 5}
-		}, []string{"7 requests failed since connections broke or none could be made"}},
-		{"gave up", arriving(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, []string{"20.0 % of the arrivals that were answered gave up or were refused: response says nothing of their waits"}},
-		{"gave up in a closed loop", healthy(), func(r *results.Record) { r.Counts.Acquired, r.Counts.TimedOut = 40_000, 10_000 }, nil},
-		{"gave up in the closed one of two classes", arriving(), func(r *results.Record) {
-			r.Plan.Classes = []spec.Class{{Name: "open", Load: r.Plan.Load}, {Name: "closed"}}
-			r.Classes = []results.ClassResult{{Counts: results.Counts{Acquired: 50_000}}, {Counts: results.Counts{TimedOut: 10_000}}}
-		}, nil},
 		{"slow replicas", healthy(), func(r *results.Record) {
 			r.Plan.NodeTimeout, r.Counts.Errors = 50*ms, map[string]int64{"unacked": 12}
 		}, []string{"12 locks taken back because too few replicas had acknowledged them within 50ms (unacked): if they are only slow, raise -node-timeout"}},
-		{"dropped", arriving(), func(r *results.Record) { r.Counts.Dropped = 5000 }, []string{"10.0 % of the arrivals found the queue full"}},
-		{"lag", arriving(), func(r *results.Record) {
-			r.Latency[results.Lag], r.Latency[results.Response] = of(50_000, 40*us, 100*us), of(50_000, 120*us, 400*us)
-		}, []string{"lag is more than 10 % of the response"}},
-		{"long pause", healthy(), func(r *results.Record) { r.Generator.GCLongest = 12345 * us }, []string{"the garbage collector stopped lockbench for 12.3 ms once"}},
-		{"long pause below the tail", healthy(), func(r *results.Record) {
-			r.Generator.GCLongest, r.Latency[results.Acquire] = 12*ms, of(50_000, 20*ms, 90*ms)
-		}, nil},
 		{"holds on a coarse timer", healthy(), func(r *results.Record) {
 			r.Plan.Hold, r.Latency[results.Hold] = 200*us, of(50_000, 1050*us, 2*ms)
 		}, []string{"holds of 200 µs lasted 1.05 ms (median)"}},

@@ -131,8 +131,8 @@ func headline(c *results.Cell) string {
 // tellMarks adds what the marks of a cell mean, but for what its limit says.
 func (t *Table) tellMarks(c *results.Cell) {
 	for _, m := range marks(c) {
-		if m.Code == "saturated" && c.Limit().By.Busy() {
-			continue
+		if m.Code == "saturated" && c.Limit().By.Busy() || m.Code == "errors" || m.Code == "unknown" {
+			continue // the limit says it, or the outcomes
 		}
 		if m.Code == "paused" {
 			var paused time.Duration

@@ -24,7 +24,7 @@ type Mark struct {
 
 // AllMarks are the marks that a cell can have, in the order of their weight.
 var AllMarks = []Mark{
-	when("partial", true, "it ended early", func(c *results.Cell) bool { return c.Partial() != "" }),
+	when("partial", true, "it ended early, or most of it was lost", func(c *results.Cell) bool { return c.Partial() != "" }),
 	when("embedded", true, "a stand-in inside lockbench, not a real server",
 		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" }),
 	when("shared", true, "other runs had the same keys", func(c *results.Cell) bool { return c.Plan().Shared }),
@@ -135,7 +135,7 @@ func Marks(c *results.Cell) (all []Mark) {
 	for _, m := range AllMarks {
 		if m.Text = m.of(c); m.Text == "partial" {
 			m.Line = c.Partial()
-			if c.Counts.Acquired > 0 {
+			if r := c.First(); c.Counts.Acquired > 0 && r.Elapsed < r.Plan.Duration {
 				m.Line += ", after " + format.Duration(c.First().Elapsed)
 			}
 		}
