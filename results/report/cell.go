@@ -213,16 +213,3 @@ func next(c *results.Cell) string {
 	}
 	return remediesOf[l.By]
 }
-
-// prove returns the command that shows what can go wrong with the lock of a cell; empty if it claims nothing.
-func prove(c *results.Cell) string {
-	p := c.Plan()
-	if !c.First().Traits.Exclusive || p.Driver == "" {
-		return ""
-	}
-	driver := p.Driver // the other topologies are proven on one server
-	if slices.Contains([]string{"redlock", "replicated", "sentinel"}, p.Topology) {
-		driver += "@" + p.Topology
-	}
-	return "lockbench prove -driver " + driver + " -lock " + p.Lock
-}

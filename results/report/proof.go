@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
 	"github.com/lockbench/lockbench/results/safety"
@@ -367,4 +368,17 @@ func ProofTally(cells []safety.Cell) string {
 		}
 	}
 	return strings.Join(parts, " · ")
+}
+
+// prove returns the command that shows what can go wrong with the lock of a cell; empty if it claims nothing.
+func prove(c *results.Cell) string {
+	p := c.Plan()
+	if !c.First().Traits.Exclusive || p.Driver == "" {
+		return ""
+	}
+	driver := p.Driver // the other topologies are proven on one server
+	if slices.Contains([]string{"redlock", "replicated", "sentinel"}, p.Topology) {
+		driver += "@" + p.Topology
+	}
+	return "lockbench prove -driver " + driver + " -lock " + p.Lock
 }
