@@ -33,6 +33,7 @@ const maxTrials = 10_000
 
 // experimentOf returns the experiment of a run, be it of one side or of two. find looks for the program of a service.
 func experimentOf(o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error)) (experiment, error) {
+	o.rounds()
 	base, err := oneSide(o, env, find)
 	if err != nil || !o.versus() {
 		return base, err

@@ -99,7 +99,8 @@ var serverFlags = []flagDef{
 // sideFlags say what a run is compared with.
 var sideFlags = []flagDef{
 	{"vs", "", groupComparing, "FLAGS", "", false, "measure base and head in turn, and compare: -vs '-wait queue'\n" +
-		"(the head is the run with these flags in place of its own; '' compares it with itself)"},
+		"(the head is the run with these flags in place of its own; '' compares it with itself;\n" +
+		"without -trials, -duration and -n: ten rounds of 1s)"},
 	{"baseline", "", groupComparing, "FILE", "", false, "compare with the records in FILE, which -o has written"},
 }
 

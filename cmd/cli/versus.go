@@ -15,6 +15,15 @@ import (
 // versus reports whether the run has two sides. -vs with an empty text counts: it is a head like the base.
 func (o *options) versus() bool { return o.get("vs").from != fromDefault }
 
+// rounds makes ten rounds of a tenth of the time of a run with two sides, since one round can decide nothing, unless its user
+// says how many or how long.
+func (o *options) rounds() {
+	trials, duration := o.get("trials"), o.get("duration")
+	if o.versus() && cmp.Or(trials.from, duration.from, o.get("n").from) == fromDefault {
+		trials.text, duration.text = "10", "1s"
+	}
+}
+
 // measuredAlike are the flags in which the sides have to agree, because they decide what an observation is.
 var measuredAlike = []string{"duration", "n", "warmup", "trials", "seed"}
 
@@ -30,7 +39,7 @@ func (o *options) head(stdin io.Reader) (head *options, err error) {
 	head = newOptions(flags, runFlags)
 	head.typed = o.typed
 	for i, base := range o.list { // in the order of the same table
-		if opt := head.list[i]; base.from >= fromVariable && base.name != "vs" {
+		if opt := head.list[i]; base.from != fromFile && base.name != "vs" {
 			opt.text, opt.from = base.text, min(base.from, fromBase)
 		}
 	}

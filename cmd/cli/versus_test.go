@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 )
 
 // versusFor returns the experiment of a command line with -vs, on a machine where each service is installed.
@@ -106,8 +107,8 @@ func TestVersusRefusals(t *testing.T) {
 		{"", "-wait qeue", `-vs: -wait qeue: unknown wait "qeue" (did you mean queue?)`},
 		{"", "-clients 0", "-vs: -clients 0: must be 1 to"},
 		{"", "-oracle=maybe", "-vs: -oracle maybe: must be true or false"},
-		{"", "-trials 3", "-vs: the base has trials 1 and the head 3: both sides are measured alike"},
-		{"", "-duration 3s", "-vs: the base has duration 10s and the head 3s: both sides are measured alike"},
+		{"", "-trials 3", "-vs: the base has trials 10 and the head 3: both sides are measured alike"},
+		{"", "-duration 3s", "-vs: the base has duration 1s and the head 3s: both sides are measured alike"},
 		{"", "-o x", "-vs: -output: is about the run, not about one of its sides"},
 		{"", "-dry-run", "-vs: -dry-run: is about the run, not about one of its sides"},
 		{"", "-vs ''", "-vs: -vs: is about the run, not about one of its sides"},
@@ -115,7 +116,7 @@ func TestVersusRefusals(t *testing.T) {
 		{"", "-clients 8,64", "-vs: the base has clients 64 and the head 8,64: as many values on both sides, since each cell needs one partner"},
 		{"-wait poll,queue", "-wait block", "-vs: the base has wait poll,queue and the head block: as many values on both sides"},
 		{"", "-lock mutex", "-vs: nothing to run: rueidis -lock mutex: it has only set-nx"},
-		{"", "-workload '{duration: 3s}'", "-vs: the base has duration 10s and the head 3s: both sides are measured alike"},
+		{"", "-workload '{duration: 3s}'", "-vs: the base has duration 1s and the head 3s: both sides are measured alike"},
 		{"", "-workload '{keys: [1, 2]}'", "-vs: the base has keys 1 and the head 1,2: as many values on both sides"},
 		{"-password x", "", "-password: a password in the arguments"},
 		{"", "-password x", "-vs: -password: a password in the arguments"},
@@ -162,6 +163,20 @@ func TestVersusDryRun(t *testing.T) {
 			}
 			golden(t, "dry-run-vs-"+name+".golden", "$ lockbench "+test.line+" -vs "+quote(test.vs)+" -dry-run\n"+text)
 		})
+	}
+}
+
+// TestVersusRounds: a run with two sides can decide unless its user asks for too few trials, which is said before it starts.
+func TestVersusRounds(t *testing.T) {
+	for line, warned := range map[string]bool{"": false, "-trials 7": false, "-trials 3": true, "-duration 5s": true, "-n 9": true} {
+		e, err := versusFor(t, line, "-wait queue", environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := compare.Options{}.TooFew(len(e.Cells)/2, e.Trials, e.Trials, true, maxTrials)
+		if (text != "") != warned {
+			t.Errorf("%q: %d trials: %q", line, e.Trials, text)
+		}
 	}
 }
 
