@@ -3,8 +3,10 @@
 package workloads
 
 import (
+	"maps"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -39,9 +41,15 @@ func (v View) Ended(o results.Outcome) int64 {
 	return n
 }
 
-// Errors returns all errors by class since the load began, warm-up included.
+// Errors returns all errors by class since the load began, warm-up included, and 0 for the classes that there were none
+// of: a rate of them would miss the first.
 func (v View) Errors() map[string]int64 {
-	return v.e.errors.byClass(func(c *errorClass) int64 { return c.all })
+	all := map[string]int64{}
+	for _, class := range drivers.Classes {
+		all[string(class)] = 0
+	}
+	maps.Copy(all, v.e.errors.byClass(func(c *errorClass) int64 { return c.all }))
+	return all
 }
 
 func (e *engine) recorders() (list []*results.Recorder) {
