@@ -28,6 +28,7 @@ import (
 	"github.com/lockbench/lockbench/drivers/alarm"
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/oracle"
@@ -158,7 +159,7 @@ func (r *Run) load(ctx context.Context, meet func(context.Context) (time.Time, e
 		if misfit, ok := errors.AsType[*matrix.Misfit](err); ok {
 			return nil, misfit // what the plan asks of the sessions, all of them are without
 		}
-		return nil, fmt.Errorf("opening %d clients: %w", len(e.clients), err)
+		return nil, fmt.Errorf("opening %s: %w", format.Plural(len(e.clients), "client"), err)
 	}
 	e.rtt = e.ping(ctx)
 	e.sampled = sampleLimit(e.rtt)

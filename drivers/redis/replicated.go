@@ -46,7 +46,8 @@ func (s *service) replicate(ctx context.Context) error {
 	case s.cfg.Embedded:
 		return errors.New("the embedded server has no replicas: give one that has, or another topology")
 	case n < int64(acks): // or unknown
-		return fmt.Errorf("%d replicas have to acknowledge and the server has %d: give fewer, or a server that has them", acks, max(n, 0))
+		return fmt.Errorf("replicas that have to acknowledge: %d, and the server has %d: give fewer, or a server that has them",
+			acks, max(n, 0))
 	}
 	if err := s.catchUp(ctx, waiter, acks); err != nil {
 		return err
@@ -92,7 +93,7 @@ func (s *service) catchUp(ctx context.Context, waiter Waiter, acks int) error {
 			return nil
 		case time.Until(end) < 2*catchUpEach:
 			return &drivers.Error{Class: drivers.ClassUnacked, Op: "redis: open",
-				Err: fmt.Errorf("%d replicas have to acknowledge, and %d have caught up with what the server has written", acks, acked)}
+				Err: fmt.Errorf("replicas that have to acknowledge: %d, and those that have caught up: %d", acks, acked)}
 		}
 	}
 }

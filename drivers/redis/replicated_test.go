@@ -104,8 +104,8 @@ func TestReplicatedOpen(t *testing.T) {
 			cfg  drivers.Config
 			want string
 		}{
-			{drivers.Config{Addrs: r.URLs(), Acks: 2}, "2 replicas have to acknowledge and the server has 1"},
-			{drivers.Config{Addrs: plainRedis(t)}, "1 replicas have to acknowledge and the server has 0"},
+			{drivers.Config{Addrs: r.URLs(), Acks: 2}, "replicas that have to acknowledge: 2, and the server has 1"},
+			{drivers.Config{Addrs: plainRedis(t)}, "replicas that have to acknowledge: 1, and the server has 0"},
 			{drivers.Config{Addrs: []string{r.Nodes[1].URL()}}, "give its primary"},
 			{drivers.Config{Addrs: r.URLs(), NodeTimeout: time.Second, IOTimeout: time.Second}, "below the I/O time-out"},
 			{fresh, "embedded"},

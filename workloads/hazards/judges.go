@@ -14,6 +14,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/safety"
 )
 
@@ -142,7 +143,7 @@ func disagreement(events []safety.Event) string {
 func contradiction(both bool, lost int, linear bool) string {
 	switch {
 	case lost > 0 && !both:
-		return fmt.Sprintf("the counter of the holders lost %d updates, though no two holds overlap", lost)
+		return "the counter of the holders lost " + format.Plural(lost, "update") + ", though no two holds overlap"
 	case linear == both:
 		return fmt.Sprintf("two holds overlap: %v; a mutex explains the requests: %v", both, linear)
 	}
