@@ -106,8 +106,13 @@ func (c *Cell) Disturbance() float64 {
 // 97.5 %, the upper end of a 95 % interval. The chance that all lie below is qⁿ, so it takes 6 values for a median, 36
 // for p90, 368 for p99 and 3,688 for p99.9, and more if they are not independent.
 func Enough(count int64, q float64) bool {
+	return count >= Needs(q)
+}
+
+// Needs returns how many values it takes for a q-quantile; see Enough.
+func Needs(q float64) int64 {
 	const above = 0.975
-	return math.Pow(q, float64(count)) <= 1-above
+	return int64(math.Ceil(math.Log(1-above) / math.Log(q)))
 }
 
 // Quantile returns one of the quantiles that a record spells out, in nanoseconds; NaN if there are too few values (see

@@ -23,6 +23,7 @@ import (
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/compare"
 	"github.com/lockbench/lockbench/results/metric"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/host"
 )
 
@@ -153,7 +154,7 @@ func (o *options) failOn() ([]compare.Threshold, error) {
 	return nil, usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
 }
 
-// objective judges the cells in an open loop by what their workload says of the response (slo); nil if it says
+// objective judges the cells in an open loop by what their workload wants of the arrivals (slo); nil if it says
 // nothing.
 func (o *options) objective(cells []*results.Cell) *compare.Check {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool { return !c.Open() })
@@ -163,7 +164,12 @@ func (o *options) objective(cells []*results.Cell) *compare.Check {
 	slo, _ := capacity.ParseSLO(o.workload.SLO) // readWorkload has checked it
 	var all []compare.Threshold
 	for _, of := range slo.Objectives {
-		limit, _ := compare.ParseThresholds(strings.Replace(of.String(), "<", ">", 1)) // none if no record has the quantile
+		name, _, _ := strings.Cut(of.String(), "<")
+		figure := metric.Quantile(name, of.Quantile)
+		all = append(all, compare.Threshold{Figure: figure, Value: float64(of.Limit), Text: of.String()})
+	}
+	if slo.HasErrors {
+		limit, _ := compare.ParseThresholds("errors>" + spec.FormatShare(slo.Errors)) // as ParseSLO has read it
 		all = append(all, limit...)
 	}
 	return compare.CheckCells(cells, all, nil)

@@ -124,7 +124,7 @@ func leftOut(slo SLO, c *Candidate, o *observed) string {
 	last := len(slo.Objectives) - 1
 	_, lag := r.Latency[results.Lag].Tail()
 	_, sent := r.Latency[results.Worker].Tail()
-	tolerable := time.Duration(lagShare*float64(slo.Objectives[0].Limit))
+	tolerable := time.Duration(lagShare * float64(slo.Objectives[0].Limit))
 	switch {
 	case r.Partial != "" && r.Partial != QueueGrew:
 		return leftPartial + ": " + r.Partial

@@ -234,6 +234,9 @@ func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
 	}
 	l := Limit{Threshold: t, Trials: stats.Of(t.Figure.Values(trials)), Verdict: Passed}
 	l.Value = t.amount(trials, partial)
+	if _, spelled := metric.Named(t.Figure.Name); !spelled && trials != nil {
+		l.Value, l.Trials.N = t.Figure.Of(c.Figures()), len(trials)
+	}
 	if !c.First().Traits.Exclusive && slices.Contains(breaches, t.Figure.Name) {
 		l.cannot(Unclaimed, "not judged, since the design does not claim mutual exclusion")
 		return l
@@ -295,11 +298,12 @@ func unmeasured(m *metric.Metric, c *results.Cell) string {
 	name, quantile, _ := strings.Cut(m.Name, ".")
 	n := int64(0)
 	for _, r := range c.Trials {
-		n += r.Latency[results.Metric(name)].Count
+		n = max(n, r.Latency[results.Metric(name)].Count)
 	}
 	switch why := m.WhyUnknown(); {
-	case n > 0 && quantile != "":
-		return format.Plural(n, "value") + " in all: too few, take a longer -duration"
+	case n > 0 && m.Quantile > 0:
+		return fmt.Sprintf("%s in a trial, and it takes %s: take a longer -duration", format.Plural(n, "value"),
+			format.Count(results.Needs(m.Quantile)))
 	case c.Open() && quantile != "":
 		return "no trial has a value of it"
 	case why != "":

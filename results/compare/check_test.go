@@ -47,6 +47,9 @@ func TestCheck(t *testing.T) {
 	all := func(f func(r *results.Record)) []*results.Record { return some(f, f, f) }
 	saturated := func(r *results.Record) { r.Generator.Saturated = true }
 	partial := func(r *results.Record) { r.Partial = "stopped by interrupt" }
+	failing := func(r *results.Record) {
+		r.Counts.Acquired, r.Counts.Unknown, r.Counts.Errors = 83, 17, map[string]int64{"timeout": 17}
+	}
 	unknown := func(r *results.Record) { r.Latency = nil }
 	blind := func(r *results.Record) { r.Safety.Power.Watched = 0 }
 	for _, c := range []struct {
@@ -64,9 +67,14 @@ func TestCheck(t *testing.T) {
 		{"of a count the worst trial", some(func(r *results.Record) { r.Counts.TimedOut = 1 }), "timed-out>0", "missed", "timed-out 1, limit 0"},
 		{"a count from below", some(func(r *results.Record) { r.Safety.Power.Watched = 5 }), "watched<10", "missed", "watched 5, minimum 10"},
 
+		{"failed requests", all(failing), "errors>1%", "missed", "errors/acquisition 17 %, limit 1 %"},
+		{"failed requests on a machine too busy", all(func(r *results.Record) { failing(r); saturated(r) }), "errors>20%", "passed", ""},
+		{"no failed request", some(), "errors>1%", "passed", "errors/acquisition 0 %, limit 1 %"},
+		{"nothing was asked for", all(func(r *results.Record) { r.Counts = results.Counts{} }), "errors>1%", "inconclusive unmeasured", ""},
+
 		{"not in a closed loop", some(), "response.p99>20ms", "inconclusive unmeasured", "response.p99 not measured, limit 20 ms: only an open loop has it"},
 		{"too few values", all(func(r *results.Record) { r.Latency[results.Acquire] = results.Latency{Count: 100} }), "acquire.p99>20ms",
-			"inconclusive unmeasured", "300 values in all: too few"},
+			"inconclusive unmeasured", "100 values in a trial, and it takes 368: take a longer -duration"},
 		{"no oracle", all(func(r *results.Record) { r.Safety = results.Safety{} }), "violations>0", "inconclusive unmeasured", "the oracle was off"},
 		{"no such cost", some(), "wakeups/lock>1", "passed", "wakeups/lock 0, limit 1"},
 		{"known of one trial", some(unknown, unknown), "acquire.p99>20ms", "inconclusive unmeasured", "known of 1 of 3 trials only"},

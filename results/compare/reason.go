@@ -98,7 +98,8 @@ func (d *draft) hidden(r *Result, force bool) {
 // rated reports whether a figure is a rate or a time, which are lockbench's own where it is saturated. What was counted has
 // been counted.
 func rated(m *metric.Metric) bool {
-	return slices.Contains([]*metric.Unit{metric.PerSecond, metric.Duration, metric.Share}, m.Unit)
+	units := []*metric.Unit{metric.PerSecond, metric.Duration, metric.Share}
+	return m.Group != metric.Outcomes && slices.Contains(units, m.Unit)
 }
 
 // severity returns how far a figure is beyond its threshold: 1 at the threshold, 2 at its square. What has no such measure, as

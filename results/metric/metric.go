@@ -41,6 +41,8 @@ type Metric struct {
 	Better Better
 	About  string // half a line
 
+	Quantile float64 // of a distribution; 0 for all others
+
 	// Of returns the metric in the base unit; NaN if it is not known, or a quantile of too few values.
 	Of func(results.Figures) float64
 }
@@ -91,6 +93,22 @@ func Named(name string) (*Metric, bool) {
 		return nil, false
 	}
 	return table[i], true
+}
+
+// PerAcquisition ends the name of a count's share of all acquisitions.
+const PerAcquisition = "/acquisition"
+
+// Quantile returns a quantile of a distribution by a name such as response.p99.9. One that records do not spell out is
+// known of the histogram alone, which a cell has.
+func Quantile(name string, q float64) *Metric {
+	d, digits, _ := strings.Cut(name, ".")
+	if m, spelled := Named(d + "." + strings.Replace(digits, ".", "", 1)); spelled {
+		return m
+	}
+	return &Metric{Name: name, Unit: Duration, Better: Lower, Quantile: q, Of: func(f results.Figures) float64 {
+		v, err := f.Latency[results.Metric(d)].Values()
+		return known(err == nil && results.Enough(v.Count(), q), float64(v.Quantile(q)))
+	}}
 }
 
 // Distribution is a latency that records hold as a histogram.
@@ -157,6 +175,11 @@ var table = slices.Concat(
 		checked("fence-regress", "fencing tokens not above the highest seen",
 			func(s *results.Safety) int64 { return s.FenceRegress }),
 		counted("errors", "requests that failed", (*results.Counts).Failed),
+		{Name: "errors" + PerAcquisition, Group: Outcomes, Unit: Share, Better: Lower,
+			About: "failed requests over acquisitions: errors>1%",
+			Of: func(f results.Figures) float64 {
+				return known(f.Counts.Wanted() > 0, float64(f.Counts.Failed())/float64(f.Counts.Wanted()))
+			}},
 		counted("unknown", "acquisitions whose answer an error hid", func(c *results.Counts) int64 { return c.Unknown }),
 		counted("lost", "holds lost before their end", func(c *results.Counts) int64 { return c.Lost + c.LostRenewal }),
 		counted("timed-out", "acquisitions whose patience ran out", func(c *results.Counts) int64 { return c.TimedOut }),
@@ -193,6 +216,7 @@ func distributions() (all []*Metric) {
 		}
 		for _, q := range quantiles {
 			add(q.Name, func(l results.Latency) float64 { return l.Quantile(q.Q) })
+			all[len(all)-1].Quantile = q.Q
 		}
 		add("mean", func(l results.Latency) float64 { return known(l.Count > 0, float64(l.Mean)) })
 		add("max", func(l results.Latency) float64 { return known(l.Count > 0, float64(l.Max)) })
