@@ -15,8 +15,8 @@ import (
 // versus reports whether the run has two sides. -vs with an empty text counts: it is a head like the base.
 func (o *options) versus() bool { return o.get("vs").from != fromDefault }
 
-// rounds makes ten rounds of a tenth of the time of a run with two sides, since one round can decide nothing, unless its user
-// says how many or how long.
+// rounds makes ten rounds of a tenth of the time of a run with two sides, since one round can decide nothing, unless
+// its user says how many or how long.
 func (o *options) rounds() {
 	trials, duration := o.get("trials"), o.get("duration")
 	if o.versus() && cmp.Or(trials.from, duration.from, o.get("n").from) == fromDefault {

@@ -166,7 +166,7 @@ func (c *Comparison) fill(pairs []cellPair, o Options) {
 			if n := number(p.head.all(), (*results.Record).Violated); n > 0 {
 				c.Notes = append(c.Notes, fmt.Sprintf("violated: %d of %s of %s, which only the head has",
 					n, format.Plural(len(p.head.all()), "trial"), labels[i]))
-				if o.judgesViolations() {
+				if o.judgesViolations() && o.disturbed(p.head) == "" {
 					c.Broken++
 					c.Verdict = Regressed
 				}

@@ -153,6 +153,8 @@ func doubts(c cellPair) (notes []string) {
 	say("paused", func(r *results.Record) bool { return len(r.Generator.Pauses) > 0 }, whole)
 	say("behind", func(r *results.Record) bool { return !r.KeptUp() }, whole)
 	say("drifts", func(r *results.Record) bool { return r.Steady.Drifts }, whole)
+	say("replaced", replaced, all)
+	say("evicted", evicted, all)
 	say("violated", (*results.Record).Violated, all)
 	for _, why := range distinct(slices.Concat(c.base.partial, c.head.partial), func(r *results.Record) string { return r.Partial }) {
 		say("partial", func(r *results.Record) bool { return r.Partial == why }, all)

@@ -46,6 +46,9 @@ func test(drafts []*draft, o Options) (t tests) {
 	var ps, leasts []float64
 	seen := map[place]bool{}
 	for i, d := range drafts {
+		if o.disturbed(d.base, d.head) != "" {
+			continue
+		}
 		for _, r := range d.results {
 			where := place{i, r.Figure.Name}
 			if r.Threshold == nil || !r.Threshold.Relative || seen[where] {
@@ -251,12 +254,14 @@ func (d *draft) judge(o Options, of tests) {
 	d.cell.Verdict = Unchanged
 	for i := range d.results {
 		r := &d.results[i]
-		if r.Threshold == nil {
+		switch reason := o.disturbed(d.base, d.head); {
+		case r.Threshold == nil:
 			continue
-		}
-		if r.Threshold.Relative {
+		case reason != "":
+			r.cannot(reason, reason.About())
+		case r.Threshold.Relative:
 			d.relative(r, o, of)
-		} else {
+		default:
 			d.absolute(r)
 		}
 		d.cell.Verdict = worse(d.cell.Verdict, r.Verdict)

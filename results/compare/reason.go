@@ -20,6 +20,8 @@ type Reason string
 const (
 	NoTrials   Reason = "no-trials"  // a side has no whole trial, or most of its trials ended early
 	Missing    Reason = "missing"    // the head lacks a cell of the base; a reason of the whole, as no figure has it
+	Replaced   Reason = "replaced"   // the server of a trial was restarted, or another one took its place
+	Evicted    Reason = "evicted"    // the server evicted keys in a trial
 	Unmeasured Reason = "unmeasured" // a side does not know the figure, or of half of its trials at the most
 	Unlike     Reason = "unlike"     // the sides ran on machines that are not alike
 	Zero       Reason = "zero"       // 0 in the base, or in a trial, of which there is no percentage
@@ -29,13 +31,15 @@ const (
 )
 
 // Reasons are all of them. Those that no number of trials would mend come first.
-var Reasons = []Reason{NoTrials, Missing, Unmeasured, Unlike, Zero, Saturated, TooFew, Scatter}
+var Reasons = []Reason{NoTrials, Missing, Replaced, Evicted, Unmeasured, Unlike, Zero, Saturated, TooFew, Scatter}
 
 // About says in words what a reason is, of whichever figures have it.
 func (r Reason) About() string {
 	return map[Reason]string{
 		NoTrials:   "a side has no trial, or too many of its trials ended early",
 		Missing:    "only in the base",
+		Replaced:   "the server was restarted or replaced in a trial",
+		Evicted:    "the server evicted keys in a trial",
 		Unmeasured: "not measured",
 		Unlike:     "measured on unlike machines",
 		Zero:       "0 in the base or in a trial, where a percentage says nothing",
@@ -81,6 +85,25 @@ func saturated(records []*results.Record) int {
 	}
 	return n
 }
+
+// disturbed returns what the server did in a trial, so that its figures and violations are none of the lock's.
+func (o *Options) disturbed(sides ...*group) Reason {
+	var all []*results.Record
+	for _, side := range sides {
+		all = append(all, side.all()...)
+	}
+	switch {
+	case o.Force:
+	case slices.ContainsFunc(all, replaced):
+		return Replaced
+	case slices.ContainsFunc(all, evicted):
+		return Evicted
+	}
+	return ""
+}
+
+func replaced(r *results.Record) bool { return r.Server.Replaced }
+func evicted(r *results.Record) bool  { return r.Server.Evicted > 0 }
 
 // hidden takes back what is said of a figure whose base is saturated: the base's lock may be better than lockbench could show, by
 // any amount, and the head may have lost just that. A regression stays one, since what both sides hide is a difference; so it

@@ -86,6 +86,39 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestDisturbed: what the server did in one trial of either side decides nothing, a violation of that trial least of all.
+func TestDisturbed(t *testing.T) {
+	const on = "locks/s<-5%,violations>0"
+	broken := func(recs []*results.Record, change func(s *results.Server)) []*results.Record {
+		each(recs[4:5], func(r *results.Record) { r.Safety.Violations = 3; change(&r.Server) })
+		return recs
+	}
+	restarted := func(s *results.Server) { s.Replaced = true }
+	full := func(s *results.Server) { s.Evicted = 7 }
+	same := func(*results.Server) {}
+	for name, c := range map[string]struct {
+		base, head []*results.Record
+		force      bool
+		want       Verdict
+		reasons    []Reason
+		note       string
+	}{
+		"restarted under the head": {series(1e5), broken(series(1e5), restarted), false, Inconclusive, []Reason{Replaced},
+			"replaced: 1 of 10 trials of the head"},
+		"restarted under the base": {broken(series(1e5), restarted), series(0.5e5), false, Inconclusive, []Reason{Replaced},
+			"replaced: 1 of 10 trials of the base"},
+		"keys evicted":      {series(1e5), broken(series(1e5), full), false, Inconclusive, []Reason{Evicted}, "evicted: 1 of 10 trials of the head"},
+		"forced":            {series(1e5), broken(series(1e5), restarted), true, Regressed, nil, "violated: 1 of 10 trials of the head"},
+		"the server stayed": {series(1e5), broken(series(1e5), same), false, Regressed, nil, "violated: 1 of 10 trials of the head"},
+	} {
+		got := compared(t, c.base, c.head, Options{Thresholds: thresholds(t, on), Force: c.force})
+		if got.Verdict != c.want || !slices.Equal(got.Reasons(), c.reasons) || got.Violated() != (c.want == Regressed) ||
+			!slices.Contains(got.Notes, c.note) {
+			t.Errorf("%s: %s %v, violated: %v, %q", name, got.Verdict, got.Reasons(), got.Violated(), got.Notes)
+		}
+	}
+}
+
 // TestSaturatedHead: a regression that only the head's machine may have made says so.
 func TestSaturatedHead(t *testing.T) {
 	const said = "saturated: the head alone"

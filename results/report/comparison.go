@@ -173,7 +173,7 @@ func (t *comparison) notes() []Row {
 	var cells view.Grouped[string, string]
 	list := &Table{}
 	list.fact(Warn, "only in base", format.Few(t.Missing, 1))
-	noted := []compare.Reason{compare.Missing, compare.Saturated, compare.Unlike}
+	noted := []compare.Reason{compare.Missing, compare.Saturated, compare.Unlike, compare.Replaced, compare.Evicted}
 	for _, reason := range t.Reasons() {
 		if !slices.Contains(noted, reason) {
 			list.fact(Warn, string(reason), reason.About())
@@ -202,6 +202,8 @@ var remedies = map[compare.Reason]string{
 	compare.Reason(compare.Regressed): "look at each side: lockbench report -v FILE",
 	compare.NoTrials:                  "run the trials again that ended early",
 	compare.Missing:                   "run the missing cells; -force judges without them",
+	compare.Replaced:                  "run again, with a server that stays; -force judges anyway",
+	compare.Evicted:                   "more memory for the server, or maxmemory-policy noeviction",
 	compare.Unmeasured:                "run longer trials: -duration",
 	compare.Unlike:                    "run both sides on one machine; -force judges anyway",
 	compare.Zero:                      "judge the amount: -fail-on 'METRIC>VALUE'",

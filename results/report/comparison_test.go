@@ -16,7 +16,7 @@ const screenLines = 12
 func TestComparisons(t *testing.T) {
 	all := comparetest.All()
 	golden(t, "comparison-slower", Comparison(all["slower"]))
-	for _, name := range []string{"within", "violated", "few", "unlike", "lone", "eight", "zero"} {
+	for _, name := range []string{"within", "violated", "few", "unlike", "replaced", "lone", "eight", "zero"} {
 		text, _ := firstScreen(Comparison(all[name]))
 		pagetest.Golden(t, "comparison-"+name+".txt", text)
 	}

@@ -115,6 +115,7 @@ var All = sync.OnceValue(func() map[string]*compare.Comparison {
 		"violated": Of(2, "", func(_ int, head bool, r *results.Record) { r.Safety.Violations = b2i(head && r.Trial == 3) }),
 		"lone":     Compare(base[:4], head[2:], ""),
 		"unlike":   Of(3, "", func(_ int, head bool, r *results.Record) { r.Env.CPUs += int(b2i(head)) }),
+		"replaced": Of(2, "", func(_ int, head bool, r *results.Record) { r.Server.Replaced = head && r.Trial == 3 }),
 		"within":   Compare(base[4:5], head[4:5], ""),
 		"allowed": Compare(slices.Concat(base[:1], base[4:5]), slices.Concat(head[:1], head[4:5]),
 			"locks/s<-5%,cores>+50%,violations>0"),
