@@ -6,8 +6,8 @@ package compare
 //
 //	head                      ratio   interval        p        verdict
 //	 93  92  94  91  93  92   0.925   0.910–0.940   0.0043   regressed: significant, and beyond 0.95
-//	 97  93  99  91  96  94   0.950   0.919–0.980   0.0130   inconclusive: worse, and the interval has 0.95 in it
-//	 98  97  98  97  99  97   0.975   0.960–0.990   0.0303   no change: worse, significantly, and within the threshold
+//	 97  94  99  92  96  95   0.955   0.929–0.980   0.0130   inconclusive: worse, and the interval has 0.95 in it
+//	 98  97  98  97  99  97   0.980   0.960–0.990   0.0303   no change: worse, significantly, and within the threshold
 //	100 101  99 100 102  98   1.000   0.980–1.020   1.0000   no change: neither 0.95 nor 1/0.95 is in the interval
 //	100 112  98 110  99 104   1.020   0.980–1.111   0.9221   not worse: 0.95 is not in the interval, and 1/0.95 is
 //	106 107 105 108 106 107   1.065   1.049–1.082   0.0043   improved: significant, and by the least effect of 2 % or more
@@ -108,6 +108,8 @@ func (d *draft) relative(r *Result, o Options, of tests) {
 		r.Verdict = Unchanged
 	case ruledOut:
 		r.Verdict = NotWorse
+	case c.Opposed:
+		r.cannot(Scatter, "from median to median it went one way, and from trial to trial the other")
 	default:
 		d.undecided(r, beyond, of)
 	}

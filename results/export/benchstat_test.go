@@ -104,7 +104,7 @@ func TestBenchstatAgrees(t *testing.T) {
 			}
 			delta := "~"
 			if r.Change.P < 0.05 {
-				delta = fmt.Sprintf("%+.2f%%", 100*(r.Change.Ratio-1))
+				delta = fmt.Sprintf("%+.2f%%", 100*(r.Change.Head.Median/r.Change.Base.Median-1)) // which ours is close to
 				significant++
 			}
 			if row.delta != delta {

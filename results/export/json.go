@@ -44,7 +44,7 @@ type changeJSON struct {
 	Better     metric.Better `json:"better,omitempty"`
 	Base       estimateJSON  `json:"base"`
 	Head       estimateJSON  `json:"head"`
-	Change     *float64      `json:"change"`      // of the medians; of pairs by Hodges and Lehmann
+	Change     *float64      `json:"change"`      // by Hodges and Lehmann
 	ChangeLow  *float64      `json:"change_low"`  // of its 95 % interval
 	ChangeHigh *float64      `json:"change_high"` // of its 95 % interval
 	P          *float64      `json:"p"`           // two-sided: Mann and Whitney; of pairs Wilcoxon

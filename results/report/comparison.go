@@ -77,7 +77,7 @@ func (t *comparison) title() string {
 	if i >= 0 && (!passed || len(t.Cells) == 1 && t.worst[i].Threshold.Relative) {
 		r := t.worst[i]
 		what := r.Figure.Name + " " + changeText(r.Change)
-		if !r.Threshold.Relative || math.IsNaN(r.Change.Ratio) {
+		if !r.Threshold.Relative || math.IsNaN(r.Change.Ratio) && r.Why != "" {
 			what = r.Figure.Name + ": " + r.Why
 		}
 		text += ": " + strings.TrimPrefix(t.Cells[r.Cell].Label+", ", ", ") + what
@@ -89,7 +89,12 @@ func (t *comparison) title() string {
 }
 
 // changeText returns a change with its interval: "−12.5 % (−15.1 to −9.8 %)".
-func changeText(c stats.Change) string { return between(c.Ratio, c.Low, c.High, changeOf) }
+func changeText(c stats.Change) string {
+	if math.IsNaN(c.Ratio) {
+		return format.None
+	}
+	return between(c.Ratio, c.Low, c.High, changeOf)
+}
 
 func changeOf(ratio float64) string { return format.Change(ratio - 1) }
 

@@ -13,16 +13,21 @@ import (
 // Change is what became of a figure from base to head; each value is one trial's. What follows holds for Compare; see
 // ComparePairs for what is otherwise in pairs.
 //
-// Ratio sets the medians of both sides against each other, as benchstat does; Low and High enclose the factor by which the trials
-// of base have to be multiplied to look like those of head, whose best guess is the median of the ratios of all pairs (Hodges and
-// Lehmann, 1963). Now and then Ratio lies outside of them.
+// Ratio is the factor by which the trials of base have to be multiplied to look like those of head: the median of the ratios
+// of all pairs (Hodges and Lehmann, 1963), which Low and High enclose. It is not exactly that of the medians, which
+// benchstat has.
 type Change struct {
 	Base, Head Estimate
 
 	Pairs int // of trials that both know it, which ComparePairs has compared; 0: they were not compared in pairs
 
-	// Ratio is Head.Median / Base.Median. It is NaN if a side has no value or the median of base is not positive.
+	// Ratio is that of the medians where a value is not positive. It is NaN if a side has no value, if the median of base
+	// is not positive, or if Opposed.
 	Ratio float64
+
+	// Opposed: the medians went one way and the trials by pairs the other, by 2 % or more each, so that no ratio stands for
+	// both.
+	Opposed bool
 
 	// Low and High are the 95 % interval of the ratio (see Confidence). They are NaN where a value is not positive, or
 	// where there are too few trials for any interval: 4 and 4, 3 and 5 or 2 and 8 are the least.
@@ -42,18 +47,31 @@ type Change struct {
 func Compare(base, head []float64) Change {
 	base, head = known(base), known(head)
 	c := Change{Base: Of(base), Head: Of(head), Ratio: math.NaN(), P: 1}
-	if c.Base.Median > 0 {
-		c.Ratio = c.Head.Median / c.Base.Median
-	}
 	a := benchmath.NewSample(base, &benchmath.DefaultThresholds)
 	b := benchmath.NewSample(head, &benchmath.DefaultThresholds)
-	c.Low, c.High = ratios(a.Values, b.Values)
+	c.Low, c.Ratio, c.High = ratios(a.Values, b.Values)
+	c.settle()
 	if lower(b.Values, a.Values) {
 		a, b = b, a
 	}
 	// Twice the tail is more than 1 in the middle of a distribution that ties have made lopsided.
 	c.P = min(1, benchmath.AssumeNothing.Compare(a, b).P)
 	return c
+}
+
+// settle takes the medians for a ratio that is not known, and withdraws one that they contradict.
+func (c *Change) settle() {
+	medians := math.NaN()
+	if c.Base.Median > 0 {
+		medians = c.Head.Median / c.Base.Median
+	}
+	if math.IsNaN(c.Ratio) {
+		c.Ratio = medians
+	}
+	const least = 0.02
+	if c.Opposed = min(medians, c.Ratio) <= 1-least && max(medians, c.Ratio) >= 1+least; c.Opposed {
+		c.Ratio = math.NaN()
+	}
 }
 
 // known returns a copy without NaN.
@@ -80,14 +98,12 @@ func lower(a, b []float64) bool {
 	return 2*below+equal > len(a)*len(b) // more pairs below than above
 }
 
-// ratios returns the interval of head over base, both sorted: the k-th smallest and the k-th largest ratio of all pairs.
-func ratios(base, head []float64) (low, high float64) {
+// ratios returns the median ratio of all pairs of head over base, both sorted, and its interval: the k-th smallest and the
+// k-th largest.
+func ratios(base, head []float64) (low, mid, high float64) {
+	low, mid, high = math.NaN(), math.NaN(), math.NaN()
 	if !positive(base) || !positive(head) {
-		return math.NaN(), math.NaN()
-	}
-	k := inner(len(base), len(head))
-	if k < 1 {
-		return math.NaN(), math.NaN()
+		return low, mid, high
 	}
 	// A million pairs are not sorted but counted: from one value of base to the next, the values of head that stay below
 	// the ratio only become more.
@@ -101,8 +117,13 @@ func ratios(base, head []float64) (low, high float64) {
 		}
 		return pairs
 	}
-	least, most := head[0]/base[len(base)-1], head[len(head)-1]/base[0]
-	return smallest(k, least, most, upTo), smallest(len(base)*len(head)+1-k, least, most, upTo)
+	all := len(base) * len(head)
+	at := func(k int) float64 { return smallest(k, head[0]/base[len(base)-1], head[len(head)-1]/base[0], upTo) }
+	mid = math.Sqrt(at((all+1)/2) * at(all/2+1))
+	if k := inner(len(base), len(head)); k > 0 {
+		low, high = at(k), at(all+1-k)
+	}
+	return low, mid, high
 }
 
 // inner returns the largest k for which fewer than k pairs on one side of the truth are so seldom that the interval from the

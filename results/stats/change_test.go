@@ -30,8 +30,8 @@ func TestCompare(t *testing.T) {
 		base, head          []float64
 		ratio, low, high, p float64
 	}{
-		{"apart", []float64{100, 102, 101, 103}, []float64{80, 82, 81, 83}, 81.5 / 101.5, 80. / 103, 83. / 100, 2. / 70},
-		{"below one", []float64{0.25, 0.255, 0.2525, 0.2575}, []float64{0.2, 0.205, 0.2025, 0.2075}, 81.5 / 101.5, 80. / 103, 83. / 100, 2. / 70},
+		{"apart", []float64{100, 102, 101, 103}, []float64{80, 82, 81, 83}, math.Sqrt(81. / 101 * 82. / 102), 80. / 103, 83. / 100, 2. / 70},
+		{"below one", []float64{0.25, 0.255, 0.2525, 0.2575}, []float64{0.2, 0.205, 0.2025, 0.2075}, math.Sqrt(81. / 101 * 82. / 102), 80. / 103, 83. / 100, 2. / 70},
 		{"3 and 5", []float64{1, 2, 3}, []float64{4, 5, 6, 7, 8}, 3, 4. / 3, 8, 2. / 56},
 		{"too few for an interval", []float64{1, 2, 3}, []float64{4, 5, 6}, 2.5, nan, nan, 0.1},
 		{"one each", []float64{4}, []float64{5}, 1.25, nan, nan, 1},
@@ -46,7 +46,7 @@ func TestCompare(t *testing.T) {
 		{"violations vanish", []float64{3, 4, 5, 6}, []float64{0, 0, 0, 0}, 0, nan, nan, 2. / 70},
 		{"negative", []float64{-3, -4, -5, -6}, []float64{3, 4, 5, 6}, nan, nan, nan, 2. / 70},
 		{"infinite", []float64{1, 2, 3, 4}, []float64{5, 6, 7, inf}, 2.6, nan, nan, 2. / 70},
-		{"unknown ones", []float64{nan, 100, 102, nan, 101, 103}, []float64{80, 82, nan, 81, 83}, 81.5 / 101.5, 80. / 103, 83. / 100, 2. / 70},
+		{"unknown ones", []float64{nan, 100, 102, nan, 101, 103}, []float64{80, 82, nan, 81, 83}, math.Sqrt(81. / 101 * 82. / 102), 80. / 103, 83. / 100, 2. / 70},
 		{"only unknown", []float64{nan, nan}, []float64{1, 2}, nan, nan, nan, 1},
 		{"nothing", nil, nil, nan, nan, nan, 1},
 	} {

@@ -41,11 +41,10 @@ func ComparePairs(base, head []float64) Change {
 		c.P = signedRank(d, same)
 		low, mid, high := walsh(d)
 		c.Low, c.Ratio, c.High = math.Exp(low), math.Exp(mid), math.Exp(high)
+		c.settle()
 		return c
 	}
-	if c.Base.Median > 0 {
-		c.Ratio = c.Head.Median / c.Base.Median
-	}
+	c.settle()
 	d, largest := make([]float64, len(base)), 0.0
 	for i := range base {
 		d[i] = head[i] - base[i]
