@@ -23,6 +23,7 @@ package drivers
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -148,6 +149,35 @@ type Waiter interface {
 	// Leave withdraws whatever Wait has registered for l. It is called once after the last Wait of an acquisition,
 	// whether that succeeded or not, and may be called without any Wait.
 	Leave(ctx context.Context, l *Lease) error
+}
+
+// ErrGaveUp is what Wait returns when a library has ended its call by limits of its own: it does not have the lock, and its
+// caller has time left.
+var ErrGaveUp = errors.New("the library has given up")
+
+// Caller is the Waiter of a lock library that waits by itself. Its Wait is one call of the library, the first attempt
+// included, so no Try has to come before it; the one after it confirms what the library has won.
+type Caller interface {
+	Waiter
+
+	// Tallied returns what the session counts of its calls; always the same.
+	Tallied() *Tally
+}
+
+// Tally is what a Caller counts of one Wait. A session embeds it.
+type Tally struct {
+	Sent    int    // requests for the lock; negative: not known
+	Refused func() // if set, Wait calls it when a refusal has been read, at least for the first
+}
+
+// Tallied implements Caller.
+func (t *Tally) Tallied() *Tally { return t }
+
+// Asked counts an attempt of a Wait.
+func (t *Tally) Asked(refused bool) {
+	if t.Sent++; refused && t.Refused != nil {
+		t.Refused()
+	}
 }
 
 // Passer is a Session that can hand a held lock over to another acquisition without releasing it in between, so that no

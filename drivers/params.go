@@ -69,6 +69,11 @@ func ChoiceParam(name, def, text string, choices ...string) Param {
 	}}
 }
 
+// AgainParam returns the option of a library that gives up (ErrGaveUp).
+func AgainParam() Param {
+	return SwitchParam("again", "false", "call the library again when it has given up, as an application may do, until -timeout")
+}
+
 // ParamsOf lists the options of d; it has none unless it is Parametrised.
 func ParamsOf(d Driver) []Param {
 	if p, ok := d.(Parametrised); ok {

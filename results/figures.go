@@ -60,7 +60,7 @@ func enoughGrants(grants int64, clients int) bool { return grants >= max(1, int6
 // Wanted reports whether any acquisition was made in the window.
 func (f Figures) Wanted() bool {
 	n := f.Counts
-	return n.Acquired+n.Contended+n.TimedOut+n.Unknown+n.Refused+n.Canceled+n.Unfinished > 0
+	return n.Acquired+n.Contended+n.Impatient()+n.Unknown+n.Refused+n.Canceled+n.Unfinished > 0
 }
 
 // Figures returns the measurements of k.

@@ -170,21 +170,21 @@ func (f Figures) queued() bool {
 
 // refused returns the share of the acquisitions that found the lock taken or gave up.
 func (f Figures) refused() float64 {
-	no := float64(f.Counts.Contended + f.Counts.TimedOut)
+	no := float64(f.Counts.Contended + f.Counts.Impatient())
 	return no / max(1, no+float64(f.Counts.Acquired))
 }
 
 // gaveUp returns the share of the answered acquisitions whose patience had run out.
 func (f Figures) gaveUp() float64 {
 	n := f.Counts
-	return float64(n.TimedOut) / max(1, float64(n.Acquired+n.Contended+n.TimedOut))
+	return float64(n.Impatient()) / max(1, float64(n.Acquired+n.Contended+n.Impatient()))
 }
 
 // lost returns the share of the acquisitions that ended in an error.
 func (f Figures) lost() float64 {
 	n := f.Counts
 	no := float64(n.Unknown + n.Refused)
-	return no / max(1, no+float64(n.Acquired+n.Contended+n.TimedOut))
+	return no / max(1, no+float64(n.Acquired+n.Contended+n.Impatient()))
 }
 
 // failing returns the share of the clients' time that requests that failed took, with the pauses after them, if it is more than

@@ -204,7 +204,7 @@ func (i *inference) patience() float64 {
 	for _, g := range i.r.Plan.Groups() {
 		longest = max(longest, g.Timeout)
 	}
-	return float64(i.Counts.TimedOut) * longest.Seconds()
+	return float64(i.Counts.Impatient()) * longest.Seconds()
 }
 
 // resting reports whether clients do something else than asking for locks and holding them.
@@ -297,7 +297,7 @@ func (i *inference) deadTime(share float64) (blocked float64) {
 	l, n := i.l, i.Counts
 	dead := cmp.Or(i.Bound.Dead.Seconds(), deaths*each)
 	l.Dead = min(1-l.Held-l.Moving, dead*share/i.window)
-	wanted := float64(n.Acquired + n.Contended + n.TimedOut + n.Unfinished)
+	wanted := float64(n.Acquired + n.Contended + n.Impatient() + n.Unfinished)
 	came := min(wanted*l.Dead*each/2, deaths*float64(i.r.Plan.Clients)*each)
 	return min(i.waited, max(came, i.waited*l.Dead, i.Bound.DeadWaits.Seconds()))
 }

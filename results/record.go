@@ -145,7 +145,7 @@ func (t Thread) Busy() float64 { return t.Ran + t.Waited }
 
 // Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed, and of
 // the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended + TimedOut +
-// Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError + Crashed.
+// GaveUp + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError + Crashed.
 //
 // A lock is lost in two ways, which are kept apart: LostRenewal counts the holders that the watchdog told, which stopped
 // at once; Lost counts those that worked on to the end, and heard it from their own release.
@@ -153,6 +153,7 @@ type Counts struct {
 	Acquired     int64 `json:"acquired"`
 	Contended    int64 `json:"contended"`              // -wait none: the one try found it taken
 	TimedOut     int64 `json:"timed_out"`              // patience ran out
+	GaveUp       int64 `json:"gave_up,omitempty"`      // the library gave up by limits of its own
 	Canceled     int64 `json:"canceled"`               // under way when the run was stopped before its time
 	Unknown      int64 `json:"unknown"`                // an error hid the answer
 	Refused      int64 `json:"refused"`                // an error that says the request had no effect, or one while waiting
@@ -206,8 +207,11 @@ func (c Counts) Failed() (n int64) {
 
 // Wanted returns how many acquisitions were asked for in the window, whatever became of them.
 func (c Counts) Wanted() int64 {
-	return c.Acquired + c.Contended + c.TimedOut + c.Unknown + c.Refused + c.Unfinished + c.Dropped
+	return c.Acquired + c.Contended + c.Impatient() + c.Unknown + c.Refused + c.Unfinished + c.Dropped
 }
+
+// Impatient returns how many acquisitions waited in vain.
+func (c Counts) Impatient() int64 { return c.TimedOut + c.GaveUp }
 
 // Metric names a latency distribution.
 type Metric string

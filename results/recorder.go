@@ -76,6 +76,7 @@ type Outcome int
 const (
 	OutcomeContended Outcome = iota
 	OutcomeTimedOut
+	OutcomeGaveUp
 	OutcomeUnknown
 	OutcomeRefused
 	outcomeCount

@@ -59,7 +59,7 @@ func sample() *Record {
 		},
 		Elapsed: 4 * time.Second,
 		Counts: Counts{
-			Acquired: 100, Contended: 1, TimedOut: 2, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
+			Acquired: 100, Contended: 1, TimedOut: 2, GaveUp: 9, Canceled: 3, Unknown: 4, Refused: 5, Unfinished: 6, Tries: 130,
 			Released: 98, Lost: 1, ReleaseError: 1, LocalRefusals: 40,
 			LostRenewal: 2, Renewals: 40, RenewError: 3, Reentries: 70, ReentryRefused: 4, ReentryError: 5,
 			Offered: 140, Dropped: 7, Crashed: 3,
@@ -120,7 +120,7 @@ func firstSample() *Record {
 	first := p.Load
 	p.Load = spec.Load{Clients: first.Clients, Hold: first.Hold, Think: first.Think, TTL: first.TTL, Timeout: first.Timeout}
 	p.Classes, p.Workload, p.Ops, p.Probe = nil, "", 0, 0
-	n.Offered, n.Dropped, n.Crashed = 0, 0, 0
+	n.Offered, n.Dropped, n.Crashed, n.GaveUp = 0, 0, 0, 0
 	r.Bound.By, r.Generator.RunQueue, r.Generator.GCLongest, r.Generator.PerWrite, r.Generator.Outside, r.Bound.Pool = "", 0, 0, 0, 0, 0
 	r.Bound.InSystem, r.Bound.LittleOpen, r.Bound.Waited, r.Bound.Transit, r.Bound.LoadRTT, r.Generator.Memory = 0, 0, 0, 0, 0, 0
 	r.Generator.Quota, r.Generator.Throttled, r.Generator.CoreWait, r.Generator.Pauses, r.Generator.Paused, r.Generator.Delayed, r.Generator.Stolen = 0, 0, 0, nil, 0, false, 0

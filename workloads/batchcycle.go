@@ -202,7 +202,7 @@ func (w *worker) acquired(v *virtualClient, now time.Duration, err error) {
 	case v.tries.Held:
 		w.hold(v, now)
 	case err == nil:
-		v.refused()
+		v.refused(false)
 		w.think(v, now)
 	case v.interrupted(err):
 		w.begin(v, now)

@@ -201,7 +201,7 @@ func arrivalRate(r *results.Record, kinds []kind) (rate float64) {
 // and the locks that are granted are spread more evenly than they are asked for: all keys together are the limit then.
 func keyLimit(r *results.Record, kinds []kind, rtt float64) float64 {
 	n := r.Counts
-	refused := n.Contended + n.TimedOut
+	refused := n.Contended + n.Impatient()
 	even := float64(refused) > reportShare*float64(n.Acquired+refused)
 	busy := make([]float64, r.Plan.Keys) // seconds for which a lock of the mix occupies each key, on average
 	for _, k := range kinds {

@@ -46,6 +46,7 @@ type client struct {
 	tryOnly         bool  // the arrival gets one try and does not wait
 	superseded      bool  // another client was granted the key since, and asked for it later; see oracle.Superseded
 	lost            bool  // the watchdog has reported the hold as lost
+	guessed         bool  // the library did not tell how many requests its calls sent
 	crashed         bool  // the client has died while it held the lock; see crash
 	pendingReleases int32 // to send after the one that counts; see flush
 	counters        counters
@@ -65,7 +66,7 @@ type client struct {
 	timer    *alarm.Timer   // nil until the first rest
 	evidence
 	holds *oracle.Log // of several processes; else nil
-	_     [56]byte    // to whole cache lines: a cycle is to touch five of them and not six
+	_     [48]byte    // to whole cache lines: a cycle is to touch five of them and not six
 }
 
 const (
@@ -166,7 +167,7 @@ func (c *client) contend(held bool, err error) bool {
 	case err != nil:
 		c.finished = c.failed(&a, err)
 	case !a.Held:
-		c.refused()
+		c.refused(a.GaveUp)
 		c.finished = c.think(c.granted)
 	}
 	return a.Held
@@ -178,6 +179,7 @@ func (c *client) contended(a *wait.Attempt) {
 		c.counters.retries += int64(a.Tries + a.Local - 1)
 		c.counters.local += int64(a.Local)
 		c.counters.waits += int64(a.Waits)
+		c.guessed = c.guessed || a.Guessed
 	}
 	if a.Waits > 0 {
 		c.counters.waited += c.e.inside(a.Began, c.granted)
@@ -448,11 +450,14 @@ func (c *client) countInFlight(end time.Duration) {
 	}
 }
 
-// refused counts an acquisition that the lock refused: the only try was contended, or the time-out passed.
-func (c *client) refused() {
+// refused counts an acquisition that the lock refused: the only try was contended, the time-out passed, or the library gave up.
+func (c *client) refused(gaveUp bool) {
 	outcome, count := results.OutcomeTimedOut, &c.counters.timedOut
-	if c.currentWaiter() == nil {
+	switch {
+	case c.currentWaiter() == nil:
 		outcome, count = results.OutcomeContended, &c.counters.contended
+	case gaveUp:
+		outcome, count = results.OutcomeGaveUp, &c.counters.gaveUp
 	}
 	shard := c.class.recorder.Borrow()
 	shard.End(outcome)

@@ -24,7 +24,7 @@ type counters struct {
 	local                                                     int64 // of all attempts, those refused by the local queue
 	contended, timedOut, unknown, refused, lost, releaseError int64
 	lostRenewal, reentries, reentryRefused, reentryError      int64
-	crashed                                                   int64
+	crashed, gaveUp                                           int64
 	canceled, unfinished, thoughts                            int64
 	waited                                                    time.Duration // in the window for locks, from the answer of a first try that was refused
 	thought                                                   time.Duration // in think pauses, as measured
@@ -39,7 +39,7 @@ type counters struct {
 
 // attempts returns the acquisitions that were answered in the measured window.
 func (t *counters) attempts() int64 {
-	return t.acquired + t.contended + t.timedOut + t.unknown + t.refused
+	return t.acquired + t.contended + t.timedOut + t.gaveUp + t.unknown + t.refused
 }
 
 // grant counts the start of a hold, for which the client has waited that long; g is zero without the oracle.
@@ -76,7 +76,7 @@ type totals struct {
 
 // rest is what no field of a record holds of the clients' counters; see there.
 type rest struct {
-	Waits, Thoughts, Passed                                                    int64
+	Waits, Guessed, Thoughts, Passed                                           int64
 	Thought, Waited, Sampled, Failing, Blocked, Transit, Edges, Idle, InSystem time.Duration
 }
 
@@ -85,6 +85,9 @@ func sumOf(clients []client) totals {
 	for i := range clients {
 		c := &clients[i]
 		b.count(&c.counters)
+		if c.guessed {
+			b.Rest.Guessed++
+		}
 		b.Rest.Idle += c.e.inside(0, c.joined) + c.e.inside(c.left, c.e.until())
 		if !c.wanted() {
 			continue
@@ -106,6 +109,7 @@ func (b *totals) count(t *counters) {
 	n.Acquired += t.acquired
 	n.Contended += t.contended
 	n.TimedOut += t.timedOut
+	n.GaveUp += t.gaveUp
 	n.Canceled += t.canceled
 	n.Unknown += t.unknown
 	n.Refused += t.refused

@@ -109,7 +109,7 @@ func newRooms(ctx context.Context, p *spec.Plan, svc drivers.Service) ([]*wait.R
 	for range max(p.Lockers, 1) {
 		room, err := wait.NewRoom(ctx, p.Wait, svc, wait.Options{
 			Poll: p.Poll, BackoffMin: p.BackoffMin, BackoffMax: p.BackoffMax, Seed: seed(p, streamDelays),
-			Handover: p.Handover, Rooms: p.Lockers,
+			Handover: p.Handover, Rooms: p.Lockers, Calls: true,
 		})
 		if err != nil {
 			closeRooms(rooms)

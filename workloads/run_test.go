@@ -383,7 +383,7 @@ func TestRefusalEndsPauses(t *testing.T) {
 		c.drawPause()
 	}
 	c.begin(0)
-	c.refused()
+	c.refused(false)
 	if d := c.drawPause(); d > minErrorPause {
 		t.Errorf("a pause of %v after a refusal, want at most %v", d, minErrorPause)
 	}

@@ -98,7 +98,9 @@ func (e *engine) fillCost(r *results.Record, t rest) {
 	c := &r.Cost
 	*c = results.UnknownCost()
 	if n := r.Counts; n.Acquired > 0 {
-		c.Tries = float64(n.Tries) / float64(n.Acquired)
+		if t.Guessed == 0 {
+			c.Tries = float64(n.Tries) / float64(n.Acquired)
+		}
 		c.LocalRefusals = float64(n.LocalRefusals) / float64(n.Acquired)
 		c.Wakeups = float64(t.Waits) / float64(n.Acquired)
 	}

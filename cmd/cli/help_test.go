@@ -170,7 +170,7 @@ func TestHelpNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told, marks []string
-	told = append(told, regexp.MustCompile(`(?m)^[a-z]+(-only| keys| room| limit)?( !)?$`).FindAllString(string(text), -1)...)
+	told = append(told, regexp.MustCompile(`(?m)^[a-z]+(-only| keys| room| limit| up)?( !)?$`).FindAllString(string(text), -1)...)
 	for _, f := range view.AllMarks {
 		if f.Doubt {
 			f.Code += " !"

@@ -377,10 +377,22 @@ func (t *T) client(svc drivers.Service) *client {
 
 func (t *T) numbered(svc drivers.Service, id int) *client {
 	s := t.session(svc, id)
-	w, _ := drivers.As[drivers.Waiter](s)
-	c := &client{Session: s, t: t, waiter: w}
+	c := &client{Session: s, t: t}
+	if w, ok := drivers.As[drivers.Waiter](s); ok {
+		c.waiter = patient{w}
+	}
 	t.cleanup(c.close)
 	return c
+}
+
+// patient is a waiter for whom it is worth a try that its library has given up.
+type patient struct{ drivers.Waiter }
+
+func (p patient) Wait(ctx context.Context, l *drivers.Lease) error {
+	if err := p.Waiter.Wait(ctx, l); err != drivers.ErrGaveUp {
+		return err
+	}
+	return nil
 }
 
 func (t *T) session(svc drivers.Service, id int) (s drivers.Session) {

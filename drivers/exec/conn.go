@@ -23,6 +23,9 @@ const (
 	Paused Kind = "gap"   // it did not run for a while
 )
 
+// refusedEvent is that of an adapter whose wait has heard its first refusal.
+const refusedEvent = "refused"
+
 // Event is what a worker tells unasked.
 type Event struct {
 	Kind Kind
@@ -43,9 +46,12 @@ type conn struct {
 
 	leases, sessions atomic.Int64 // the last numbers
 
-	mu     sync.Mutex
-	gaps   []gap         // since the last stop
-	gapped chan struct{} // something was added to gaps
+	again bool // what has given up is called again; set before there are sessions
+
+	mu       sync.Mutex
+	refusals map[int]func() // of sessions that wait
+	gaps     []gap          // since the last stop
+	gapped   chan struct{}  // something was added to gaps
 }
 
 // gap is the length and the end, by the worker's clock, of a gap between its ticks.
@@ -53,7 +59,7 @@ type gap struct{ length, end time.Duration }
 
 // newConn returns the connection to a process; explain explains the end of its output.
 func newConn(who string, limit time.Duration, in io.WriteCloser, event func(Event), explain func(reason error) error) *conn {
-	c := &conn{event: event, gapped: make(chan struct{}, 1)}
+	c := &conn{event: event, refusals: map[int]func(){}, gapped: make(chan struct{}, 1)}
 	c.Conn = lines.New(in, lines.Options[*line]{Who: who, Limit: limit, Decode: decodeLine, Event: c.take, Explain: explain})
 	return c
 }
@@ -67,8 +73,25 @@ func (c *conn) ask(ctx context.Context, r lines.Request) (*line, error) {
 	return l, err
 }
 
+// hear sets what the refusal of a waiting session calls; nil for none, and for what comes too late.
+func (c *conn) hear(session int, refused func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refusals[session] = refused; refused == nil {
+		delete(c.refusals, session)
+	}
+}
+
 // take takes a line that is no answer.
 func (c *conn) take(l *line) error {
+	if l.Event == refusedEvent {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if call := c.refusals[l.Session]; call != nil {
+			call()
+		}
+		return nil
+	}
 	e, err := c.eventOf(l)
 	if err != nil {
 		return err

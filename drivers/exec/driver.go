@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -150,6 +151,9 @@ func (a *adapter) Params() (list []drivers.Param) {
 	for _, p := range a.hello.Params {
 		list = append(list, drivers.Param{Name: p.Name, Default: p.Default, Text: p.Text, Check: func(string) error { return nil }})
 	}
+	if slices.ContainsFunc(a.hello.Designs, func(d design) bool { return d.Traits.Waits }) {
+		list = append(list, drivers.AgainParam())
+	}
 	return list
 }
 
@@ -184,6 +188,9 @@ func (a *adapter) open(ctx context.Context, cfg drivers.Config, secrets []string
 	if own, _ := drivers.FindDesign(a, cfg.Lock); cfg.Crashes && !a.crashes(own.Name) {
 		n, s.alone = max(1, cfg.Clients), true
 	}
+	cfg.Params = maps.Clone(cfg.Params)
+	s.again = cfg.Params["again"] == "true"
+	delete(cfg.Params, "again")
 	cfg.Wakes, cfg.Blocks, cfg.Passes, cfg.Clients = false, false, false, (max(1, cfg.Clients)+n-1)/n
 	s.cfg, s.places = cfg, make([]place, n)
 	var err error
@@ -218,6 +225,7 @@ type service struct {
 	secrets []string
 	can     claims
 	alone   bool          // each client has a process
+	again   bool          // see drivers.AgainParam
 	silence time.Duration // that an adapter may keep while it is asked
 	dying   sync.WaitGroup
 
@@ -240,6 +248,7 @@ func (s *service) start(ctx context.Context, i int, limit time.Duration) (can cl
 	if err != nil {
 		return can, err
 	}
+	c.conn.again = s.again
 	if _, err = c.hello(ctx); err == nil {
 		can, err = c.conn.open(ctx, "", s.cfg)
 	}

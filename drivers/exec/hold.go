@@ -74,7 +74,7 @@ func (c *client) use(r *request) (*hold, error) {
 	return h, nil
 }
 
-// wait waits as the session does. What that acquires the next try confirms, so the answer is that it is worth one.
+// wait waits as the session does. What a library has acquired a try confirms here; otherwise the answer is that it is worth one.
 func (c *client) wait(ctx context.Context, r *request) (answer line, err error) {
 	w, ok := drivers.As[drivers.Waiter](c.session)
 	if !ok {
@@ -88,7 +88,28 @@ func (c *client) wait(ctx context.Context, r *request) (answer line, err error) 
 	if r.Timeout > 0 {
 		h.lease.Deadline = time.Now().Add(r.Timeout)
 	}
-	return line{Held: new(bool)}, w.Wait(ctx, &h.lease)
+	library, calls := w.(drivers.Caller)
+	tally := new(drivers.Tally)
+	if calls {
+		tally = library.Tallied()
+		tally.Refused = func() {
+			c.s.Send(&line{LineHeader: lines.LineHeader{Event: refusedEvent}, Session: r.Session})
+			tally.Refused = nil
+		}
+	}
+	read := c.s.Clock.Now()
+	err = w.Wait(ctx, &h.lease)
+	gaveUp, sent := err == drivers.ErrGaveUp, tally.Sent
+	switch {
+	case gaveUp:
+		err = nil
+	case err == nil && calls && (r.Timeout == 0 || time.Now().Before(h.lease.Deadline)):
+		answer, err = c.try(ctx, r)
+		answer.Valid = c.valid(h.lease.ValidUntil, read)
+		answer.Tries = sent
+		return answer, err
+	}
+	return line{Held: new(bool), Tries: sent, GaveUp: &gaveUp}, err
 }
 
 // cancellable returns a context for a wait, which ends at its deadline by itself.

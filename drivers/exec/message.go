@@ -119,15 +119,19 @@ type line struct {
 	Valid  time.Duration `json:"valid_ns,omitempty"` // of try, wait and renew
 	Owned  *bool         `json:"owned,omitempty"`    // of release and renew
 	Fence  uint64        `json:"fence,omitempty"`    // of try, wait and write
+	Tries  int           `json:"tries,omitempty"`    // of wait: attempts that it has made
+	GaveUp *bool         `json:"gave_up,omitempty"`  // of wait: the library has ended it
 
-	Count uint64        `json:"count,omitempty"` // of events
-	Gap   time.Duration `json:"gap_ns,omitempty"`
+	Session int           `json:"session,omitempty"` // of a refusal
+	Count   uint64        `json:"count,omitempty"`   // of a worker's events
+	Gap     time.Duration `json:"gap_ns,omitempty"`
 }
 
-func (l *line) fields() [7]lines.Field { // of the answers that are often written
+func (l *line) fields() [9]lines.Field { // of the answers that are often written
 	return [...]lines.Field{
 		lines.At("id", &l.ID), lines.At("at_ns", &l.At), lines.At("held", &l.Held), lines.At("owner", &l.Owner),
 		lines.At("valid_ns", &l.Valid), lines.At("owned", &l.Owned), lines.At("fence", &l.Fence),
+		lines.At("tries", &l.Tries), lines.At("gave_up", &l.GaveUp),
 	}
 }
 

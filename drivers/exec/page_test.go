@@ -54,7 +54,7 @@ func TestPage(t *testing.T) {
 	for _, of := range []any{helloRequest{}, openRequest{}, request{}, line{}} {
 		fieldsOf(reflect.TypeOf(of), known)
 	}
-	for _, ofWorkers := range []string{"driver", "every_ns", "event", "count", "gap_ns", "wakes", "blocks", "passes", "versions"} {
+	for _, ofWorkers := range []string{"driver", "every_ns", "count", "gap_ns", "wakes", "blocks", "passes", "versions"} {
 		delete(known, ofWorkers)
 	}
 	for _, class := range drivers.Classes {

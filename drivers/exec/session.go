@@ -88,19 +88,10 @@ type session struct {
 	next   request // that is sent
 
 	// Of Wait:
-	calling    *call          // an unanswered wait
+	tally      drivers.Tally
 	won        *drivers.Lease // what a wait has acquired, and no Try has confirmed
 	registered *drivers.Lease // of a wait that may have left something behind; see doubtful
 	doubtful   bool           // the wait has ended with an error, which leaves its effect open
-}
-
-// call is a wait that is under way.
-type call struct {
-	lease     drivers.Lease
-	cancelled bool
-	answer    *line
-	err       error
-	done      chan struct{}
 }
 
 // layer is a session that can do something more.
@@ -131,9 +122,6 @@ func (s *session) request(op string, l *drivers.Lease) request {
 // Try implements drivers.Session.
 func (s *session) Try(ctx context.Context, l *drivers.Lease) (held bool, err error) {
 	l.Reset()
-	if err := s.settle(ctx); err != nil {
-		return false, err
-	}
 	if err := s.withdraw(ctx); err != nil {
 		return false, err
 	}
@@ -206,85 +194,88 @@ func (c crasher) Crash() {
 	_, _ = c.s.c.ask(context.Background(), &request{RequestHeader: lines.RequestHeader{Op: "crash"}, Session: c.s.number})
 }
 
-// Wait implements drivers.Waiter.
+// Tallied implements drivers.Caller.
+func (w waiter) Tallied() *drivers.Tally { return &w.s.tally }
+
+// Wait implements drivers.Waiter: a request stands for the whole acquisition.
 func (w waiter) Wait(ctx context.Context, l *drivers.Lease) error {
 	s := w.s
+	s.tally.Sent = 0
+	for {
+		if err := s.call(ctx, l); err != drivers.ErrGaveUp || !s.c.again {
+			return err
+		}
+	}
+}
+
+func (s *session) call(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.settle(ctx); err != nil || s.won != nil {
+	if err := s.withdraw(ctx); err != nil || s.won != nil {
 		return err
 	}
-	if err := s.withdraw(ctx); err != nil {
-		return err
-	}
-	limited, cancel := ctx, func() {}
-	c := &call{lease: drivers.Lease{Key: l.Key, TTL: l.TTL, Aux: l.Aux}, done: make(chan struct{})}
+	own := &drivers.Lease{Key: l.Key, TTL: l.TTL, Aux: l.Aux}
 	if s.takes {
-		c.lease.Owner = s.owners.Next()
+		own.Owner = s.owners.Next()
 	}
-	r := s.request("wait", &c.lease)
-	r.Slow, l.Aux = true, c.lease.Aux
+	r, cancel := s.request("wait", own), s.request("cancel", own)
+	r.Slow, l.Aux = true, own.Aux
+	limited, end := ctx, func() {}
 	if !l.Deadline.IsZero() {
-		r.Timeout = time.Until(l.Deadline)
-		if r.Timeout <= 0 {
+		if r.Timeout = time.Until(l.Deadline); r.Timeout <= 0 {
 			return nil
 		}
-		limited, cancel = context.WithDeadline(ctx, l.Deadline)
+		limited, end = context.WithDeadline(ctx, l.Deadline)
 	}
-	defer cancel()
-	s.calling = c
-	go func() {
-		c.answer, c.err = s.c.ask(context.Background(), &r)
-		close(c.done)
-	}()
-	select {
-	case <-c.done:
-		return s.settle(ctx)
-	case <-limited.Done():
-	}
-	c.cancelled = true
-	go func() { _ = s.cancel(context.Background(), &c.lease) }() // settle hears of the end of the wait
-	return ctx.Err()
-}
-
-// cancel ends a wait, and withdraws what it has registered.
-func (s *session) cancel(ctx context.Context, l *drivers.Lease) error {
-	r := s.request("cancel", l)
-	_, err := s.c.ask(ctx, &r)
-	return err
-}
-
-// settle takes the answer to a wait, for which it waits if that was cancelled.
-func (s *session) settle(ctx context.Context) error {
-	c := s.calling
-	if c == nil {
-		return nil
-	}
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		return fmt.Errorf("%s: wait: no answer: %w", s.c.Who(), ctx.Err())
-	case <-time.After(cmp.Or(s.c.Limit, answerTimeout)):
-		return fmt.Errorf("%s: wait: no answer after its cancellation: %w", s.c.Who(), context.DeadlineExceeded)
-	}
-	s.calling = nil
-	held, err := s.granted("wait", &c.lease, c.answer, c.err)
-	s.registered, s.doubtful = &c.lease, err != nil && !drivers.NoEffect(err)
+	defer end()
+	answered, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	cancelled := make(chan struct{})
+	inTime := context.AfterFunc(limited, func() {
+		defer close(cancelled)
+		time.AfterFunc(cmp.Or(s.c.Limit, answerTimeout), giveUp)
+		_, _ = s.c.ask(answered, &cancel)
+	})
+	s.c.hear(s.number, s.tally.Refused)
+	answer, err := s.c.ask(answered, &r)
+	s.c.hear(s.number, nil)
+	held, err := s.granted("wait", own, answer, err)
+	s.registered, s.doubtful = own, err != nil && !drivers.NoEffect(err)
 	if held {
-		if s.won, s.registered = &c.lease, nil; c.answer.Valid == 0 && c.lease.TTL > 0 {
-			began := c.answer.Read // or earlier: at the latest when the answer was written
-			if c.answer.At != 0 {
-				_, high := s.c.Bounds()
-				began = c.answer.At + high
-			}
-			c.lease.ValidUntil = s.c.Clock.Time(began + c.lease.TTL)
-		}
+		s.won, s.registered = own, nil
+		s.setBegan(own, answer)
 	}
-	if c.cancelled {
-		return nil
+	over, gaveUp := !inTime(), answer.GaveUp != nil && *answer.GaveUp
+	switch {
+	case err != nil || over && answer.Tries == 0:
+		s.tally.Asked(false)
+	case answer.Tries > 0 && s.tally.Sent >= 0 && (held || gaveUp || over): // or a try follows
+		s.tally.Sent += answer.Tries
+	default:
+		s.tally.Sent = -1
+	}
+	switch {
+	case over:
+		<-cancelled // or it would cancel the next wait
+		return ctx.Err()
+	case err == nil && !held && gaveUp:
+		return drivers.ErrGaveUp
 	}
 	return err
+}
+
+// setBegan sets when a lease ends that a wait has won: an answer that does not say it was written when the lease began, or later.
+func (s *session) setBegan(l *drivers.Lease, answer *line) {
+	if answer.Valid != 0 || l.TTL == 0 {
+		return
+	}
+	began := answer.Read
+	if answer.At != 0 {
+		_, high := s.c.Bounds()
+		began = answer.At + high
+	}
+	l.ValidUntil = s.c.Clock.Time(began + l.TTL)
 }
 
 // withdraw releases a doubtful wait: perhaps it is in line still, or holds the key. It comes before the next attempt with the
@@ -303,9 +294,6 @@ func (s *session) withdraw(ctx context.Context) error {
 // Leave implements drivers.Waiter.
 func (w waiter) Leave(ctx context.Context, _ *drivers.Lease) (err error) {
 	s := w.s
-	if err := s.settle(ctx); err != nil {
-		return err
-	}
 	if err := s.withdraw(ctx); err != nil {
 		return err
 	}
@@ -315,7 +303,7 @@ func (w waiter) Leave(ctx context.Context, _ *drivers.Lease) (err error) {
 	}
 	if left := s.registered; left != nil {
 		s.registered = nil
-		err = s.cancel(ctx, left)
+		_, err = s.ask(ctx, "cancel", left)
 	}
 	return err
 }

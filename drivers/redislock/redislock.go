@@ -50,6 +50,7 @@ func (driver) Params() []drivers.Param {
 	return []drivers.Param{
 		drivers.ChoiceParam("retry", "exponential",
 			"how -wait native asks again", "linear", "exponential"),
+		drivers.AgainParam(),
 		drivers.TimeParam("retry-min", "16ms",
 			"interval of linear, and the least of exponential (16ms is what the library advises)"),
 		drivers.TimeParam("retry-max", "128ms", "the longest interval of exponential; 0s is no limit (the library has no "+
@@ -82,7 +83,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Base: base, retry: retry}
+	s := &service{Base: base, retry: retry, again: params.On("again")}
 	for range max(1, cfg.Lockers) {
 		client, err := goredis.NewClient(options[0])
 		if err != nil {
@@ -119,12 +120,13 @@ type locker struct {
 type service struct {
 	*redis.Base
 	retry   func() redislock.RetryStrategy
+	again   bool
 	lockers []locker
 }
 
 // Session implements drivers.Service.
 func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
-	return &session{locker: s.lockers[id%len(s.lockers)], retry: s.retry}, nil
+	return &session{locker: s.lockers[id%len(s.lockers)], retry: s.retry, again: s.again}, nil
 }
 
 // Traits implements drivers.Service.
@@ -175,7 +177,9 @@ type session struct {
 	locker
 	owners drivers.Owners
 	retry  func() redislock.RetryStrategy
+	again  bool
 	redis.WonLease
+	drivers.Tally
 }
 
 // Try implements drivers.Session with one Obtain. It chooses the token, so that it is known before anything is sent;
@@ -251,6 +255,15 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 // Wait implements drivers.Waiter with one Obtain that retries for as long as the library does: until the strategy gives
 // up, until the deadline, or for a TTL if there is none.
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
+	s.Sent = 0
+	for {
+		if err := s.call(ctx, l); err != drivers.ErrGaveUp || !s.again {
+			return err
+		}
+	}
+}
+
+func (s *session) call(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -260,16 +273,21 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	}
 	defer cancel()
 	own := drivers.Lease{Key: l.Key, TTL: l.TTL, Owner: s.owners.Next()}
-	retry := &timed{s.retry(), time.Now()}
+	retry := &timed{s.retry(), &s.Tally, time.Now()}
 	lock, err := s.obtain(limited, &own, retry)
 	switch {
 	case err == nil:
+		s.Asked(false)
 		own.Aux, own.ValidUntil = lock, retry.next.Add(l.TTL)
 		s.Win(own)
 		return nil
 	case errors.Is(err, redislock.ErrNotObtained), err == context.DeadlineExceeded && ctx.Err() == nil:
-		return nil // it has given up between two requests
+		if l.Deadline.IsZero() {
+			return drivers.ErrGaveUp // between two requests
+		}
+		return nil
 	}
+	s.Asked(false)
 	redis.Undo(ctx, s, &own)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -277,13 +295,15 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	return fail("wait", err)
 }
 
-// timed is a strategy that notes when the library's next attempt begins at the earliest.
+// timed is a strategy that counts the attempts, and notes when the library's next one begins at the earliest.
 type timed struct {
 	redislock.RetryStrategy
-	next time.Time
+	tally *drivers.Tally
+	next  time.Time
 }
 
 func (t *timed) NextBackoff() time.Duration {
+	t.tally.Asked(true)
 	d := t.RetryStrategy.NextBackoff()
 	t.next = time.Now().Add(d)
 	return d

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -63,7 +64,8 @@ func (driver) Designs() []drivers.Design { return []drivers.Design{library, onEx
 // Params implements drivers.Parametrised.
 func (driver) Params() []drivers.Param {
 	return []drivers.Param{
-		drivers.IntParam("tries", "32", 1, "attempts of one wait"),
+		drivers.IntParam("tries", "32", 1, "attempts of one call, after which the library gives up"),
+		drivers.AgainParam(),
 		drivers.TimeParam("retry-delay", "0s", "delay between them; 0s is the library's own, 50 to 250 ms at random"),
 		drivers.ShareParam("drift-factor", "0.01", "share of the TTL that clocks may differ by"),
 		drivers.ShareParam("timeout-factor", "0.05", "share of the TTL after which an attempt counts as failed"),
@@ -104,7 +106,7 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Base: base, options: options, nodes: len(nodes)}
+	s := &service{Base: base, options: options, nodes: len(nodes), again: params.On("again"), delay: params.Time("retry-delay")}
 	for range max(1, cfg.Lockers) {
 		var pools []redsyncredis.Pool
 		for _, node := range nodes {
@@ -126,26 +128,24 @@ func optionsOf(p drivers.ParamValues) ([]redsync.Option, error) {
 	if p.Share("timeout-factor") == 0 {
 		return nil, errors.New("parameter timeout-factor=0: gives no attempt any time: give more than 0")
 	}
-	options := []redsync.Option{
+	return []redsync.Option{
 		redsync.WithTries(p.Int("tries")), redsync.WithDriftFactor(p.Share("drift-factor")),
 		redsync.WithTimeoutFactor(p.Share("timeout-factor")), redsync.WithFailFast(p.On("fail-fast")),
-	}
-	if delay := p.Time("retry-delay"); delay > 0 {
-		options = append(options, redsync.WithRetryDelay(delay))
-	}
-	return options, nil
+	}, nil
 }
 
 type service struct {
 	*redis.Base
 	options []redsync.Option
 	nodes   int
+	again   bool
+	delay   time.Duration      // between attempts; 0: the library's own
 	lockers []*redsync.Redsync // one per process
 }
 
 // Session implements drivers.Service.
 func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
-	return &session{locker: s.lockers[id%len(s.lockers)], options: s.options, nodes: s.nodes}, nil
+	return &session{service: s, locker: s.lockers[id%len(s.lockers)]}, nil
 }
 
 // Traits implements drivers.Service.
@@ -178,6 +178,14 @@ func (p pool) Get(ctx context.Context) (redsyncredis.Conn, error) {
 	return conn{c, ctx, p.only}, err
 }
 
+// attempt is what the nodes have answered to the attempt of a Wait that is under way.
+type attempt struct {
+	sent  atomic.Bool
+	taken atomic.Int32 // nodes that have refused it
+}
+
+type attemptKey struct{} // of a context
+
 // conn is one request of the library, made with ctx.
 type conn struct {
 	redsyncredis.Conn
@@ -188,6 +196,11 @@ type conn struct {
 // SetNX implements redis.Conn. It fails with errLate after the library's limit, unless the answer is a refusal.
 func (c conn) SetNX(name, value string, expiry time.Duration) (bool, error) {
 	granted, err := c.Conn.SetNX(name, value, expiry)
+	if a, ok := c.ctx.Value(attemptKey{}).(*attempt); ok {
+		if a.sent.Store(true); !granted && err == nil {
+			a.taken.Add(1)
+		}
+	}
 	limit, limited := c.ctx.Deadline() // the connection may know of it earlier than c.ctx.Err
 	switch {
 	case !limited || time.Now().Before(limit), redis.Caller(c.ctx).Err() != nil:

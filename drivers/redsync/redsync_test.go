@@ -97,7 +97,7 @@ func TestFailed(t *testing.T) {
 		{"half of four dead", 4, errors.Join(errors.Join(errors.Join(taken), dead), dead), drivers.ClassClosed},
 		{"something else", 1, io.ErrShortBuffer, drivers.ClassOther},
 	} {
-		err := (&session{nodes: tt.nodes}).failed(t.Context(), lease(), tt.err)
+		err := (&session{service: &service{nodes: tt.nodes}}).failed(t.Context(), lease(), tt.err)
 		if (err == nil) != (tt.class == "") || err != nil && drivers.ClassOf(err) != tt.class {
 			t.Errorf("%s: %v, want class %q", tt.name, err, tt.class)
 		}
@@ -226,21 +226,24 @@ func TestCutOffRefusal(t *testing.T) {
 	}
 }
 
-// The library gives up after its tries. That is not an error: the waiter comes again.
+// The library gives up after its tries, unless it is to be called again, until the deadline.
 func TestTriesUsedUp(t *testing.T) {
-	svc := open(t, drivers.Config{
-		Addrs: []string{servertest.Embedded(t)}, Embedded: true,
-		Params: map[string]string{"tries": "2", "retry-delay": "1ms"},
-	})
-	a, b := sessionOf(t, svc, 0), sessionOf(t, svc, 1)
+	params := map[string]string{"tries": "2", "retry-delay": "1ms"}
+	cfg := drivers.Config{Addrs: []string{servertest.Embedded(t)}, Embedded: true, Params: params}
+	a := sessionOf(t, open(t, cfg), 0)
 	if held, err := a.Try(t.Context(), lease()); !held || err != nil {
 		t.Fatal(held, err)
 	}
-	if err := b.Wait(t.Context(), lease()); err != nil {
-		t.Fatalf("Wait: %v", err)
+	b, l := sessionOf(t, open(t, cfg), 0), lease()
+	if err := b.Wait(t.Context(), l); err != drivers.ErrGaveUp || b.Sent != 2 {
+		t.Fatalf("Wait: %v after %d attempts", err, b.Sent)
 	}
-	if held, err := b.Try(t.Context(), lease()); held || err != nil {
-		t.Fatalf("Try after the library had used its tries up: %v, %v", held, err)
+	params["again"] = "true"
+	b = sessionOf(t, open(t, cfg), 0)
+	for l.Deadline = time.Now().Add(10 * time.Millisecond); b.Sent <= 2; l.Deadline = time.Now().Add(time.Second) {
+		if err := b.Wait(t.Context(), l); err != nil {
+			t.Fatalf("Wait: %v after %d attempts", err, b.Sent)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package redsync
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -15,11 +16,11 @@ import (
 )
 
 type session struct {
+	service *service
 	locker  *redsync.Redsync
-	options []redsync.Option
-	nodes   int
 	owners  drivers.Owners
 	redis.WonLease
+	drivers.Tally
 }
 
 // mutex returns the library's Mutex for a lease. The token is the lease's Owner, so it is known before anything is
@@ -37,7 +38,7 @@ func (s *session) mutex(l *drivers.Lease) (*redsync.Mutex, error) {
 		redsync.WithExpiry(ttl), redsync.WithValue(owner),
 		redsync.WithGenValueFunc(func() (string, error) { return owner, nil }),
 	}
-	return s.locker.NewMutex(l.Key, append(own[:], s.options...)...), nil
+	return s.locker.NewMutex(l.Key, append(own[:], s.service.options...)...), nil
 }
 
 // Try implements drivers.Session with one attempt of the library.
@@ -73,7 +74,7 @@ func (s *session) failed(ctx context.Context, l *drivers.Lease, err error) error
 		if redis.Undo(ctx, s, l) == nil {
 			return nil
 		}
-	case err == nil && s.nodes > 1 && (ctx.Err() != nil || limited && !time.Now().Before(until)):
+	case err == nil && s.service.nodes > 1 && (ctx.Err() != nil || limited && !time.Now().Before(until)):
 		return redis.Undo(ctx, s, l) // ctx may have cut short the release with which the library undoes what a minority has granted
 	}
 	return err
@@ -104,7 +105,7 @@ func (s *session) unanswered(err error) (_ error, late bool) {
 }
 
 // quorate reports whether the others are a majority of the nodes.
-func (s *session) quorate(nodes int) bool { return s.nodes-nodes >= s.nodes/2+1 }
+func (s *session) quorate(nodes int) bool { return s.service.nodes-nodes >= s.service.nodes/2+1 }
 
 // failuresOf returns the errors of the nodes that did not answer, with their classes.
 func failuresOf(err error) (failures []error) {
@@ -188,6 +189,15 @@ func (s *session) ask(
 
 // Wait implements drivers.Waiter with the library's own loop, which ends after its tries, and at the deadline.
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
+	s.Sent = 0
+	for {
+		if err := s.call(ctx, l); err != drivers.ErrGaveUp || !s.service.again {
+			return err
+		}
+	}
+}
+
+func (s *session) call(ctx context.Context, l *drivers.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -201,7 +211,10 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if err != nil {
 		return fail("wait", err)
 	}
-	err = m.LockContext(limited)
+	a := &attempt{}
+	s.observe(m, a)
+	err = m.LockContext(context.WithValue(limited, attemptKey{}, a))
+	s.count(a)
 	if err == nil {
 		own.Aux, own.ValidUntil = m, m.Until()
 		s.Win(own)
@@ -211,7 +224,29 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if err == nil && limited.Err() == nil {
+		return drivers.ErrGaveUp
+	}
 	return fail("wait", err)
+}
+
+// count counts an attempt that was sent.
+func (s *session) count(a *attempt) {
+	if a.sent.Swap(false) {
+		s.Asked(!s.quorate(int(a.taken.Swap(0))))
+	}
+}
+
+// observe counts the attempts of a call before the delay that follows each. It draws the library's own delays, unless a
+// parameter has chosen another.
+func (s *session) observe(m *redsync.Mutex, a *attempt) {
+	redsync.WithRetryDelayFunc(func(int) time.Duration {
+		s.count(a)
+		if s.service.delay > 0 {
+			return s.service.delay
+		}
+		return 50*time.Millisecond + time.Duration(rand.IntN(200))*time.Millisecond
+	}).Apply(m)
 }
 
 // Leave implements drivers.Waiter: it releases what Wait has won and no Try has confirmed.

@@ -28,6 +28,8 @@ type hold struct {
 	ctx context.Context    // ends when the lock is lost
 	end context.CancelFunc // releases it, and returns when the library has
 
+	asked func(refused bool) // counts attempts
+
 	mu      sync.Mutex
 	token   string
 	heard   bool  // a release was answered
@@ -49,8 +51,12 @@ func (e *interceptor) Do(ctx context.Context, cmd rueidislib.Completed) rueidisl
 	cmd = e.dated(cmd, args)
 	if h, ok := ctx.Value(holdOf{}).(*hold); ok {
 		drivers.Shuffle(e.lockers)
-		e.expect(h, token)
-		return e.Client.Do(ctx, cmd)
+		first := e.expect(h, token)
+		result := e.Client.Do(ctx, cmd)
+		if first { // in the goroutine of the call; NOSCRIPT and renewals have the same token again
+			h.asked(rueidislib.IsRedisNil(result.Error()))
+		}
+		return result
 	}
 	result := e.Client.Do(ctx, cmd)
 	if h, ok := e.holds.Load(token); ok {
@@ -75,17 +81,19 @@ func (e *interceptor) dated(cmd rueidislib.Completed, args []string) rueidislib.
 }
 
 // expect records the token of an attempt before it is sent. One wait makes many attempts, each with a new token.
-func (e *interceptor) expect(h *hold, token string) {
+// It reports whether the token is new.
+func (e *interceptor) expect(h *hold, token string) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.token == token {
-		return
+		return false
 	}
 	if h.token != "" {
 		e.holds.Delete(h.token)
 	}
 	h.token, h.heard, h.removed, h.err = token, false, false, nil
 	e.holds.Store(token, h)
+	return true
 }
 
 // released records the answer to a release.

@@ -15,7 +15,9 @@ type Attempt struct {
 	Local   int   // calls of Try that the local line refused (Queue)
 	Waits   int   // calls of Wait, and so wake-ups, except for one that ended in an error
 	Held    bool  // the lock was granted
+	GaveUp  bool  // the library has given up by itself (drivers.ErrGaveUp)
 	Unknown bool  // the last Try failed, but may have been granted: release, best effort
+	Guessed bool  // Tries counts calls, since the library does not tell how many requests they sent
 	Leave   error // what Leave returned: after an error, something may remain in a queue on the server
 
 	Began time.Duration // when the first wait began, by the clock; 0 if there was none
@@ -26,6 +28,7 @@ type Attempt struct {
 type attempting struct {
 	Attempt
 	line     *queued // nil without a local line
+	call     *called // nil unless the library waits by itself
 	observer Observer
 }
 
@@ -35,7 +38,8 @@ type Observer interface{ ServiceRefused() }
 // After does what follows the first Try of an acquisition, which returned held and err: while another client has the
 // lock, it waits by w and tries again, until l.Deadline. With a nil w it does not wait. The observer may be nil.
 //
-// If the lock is not held and err is nil, it was taken: the attempt was contended if w is nil, and timed out otherwise.
+// If the lock is not held and err is nil, it was taken: the attempt was contended if w is nil; otherwise it timed out, or
+// the library gave up.
 // The last Try is sent before the Deadline; its answer counts even if it comes later. An error of Try ends the
 // acquisition at once and leaves its outcome unknown, unless drivers.NoEffect says otherwise. An error of Wait, such as
 // ctx.Err(), follows a Try that was refused, so nothing is held and nothing is unknown.
@@ -49,7 +53,15 @@ func After(ctx context.Context, held bool, err error, s drivers.Session, w drive
 	clock *drivers.Clock, observer Observer) (Attempt, error) {
 	a := attempting{observer: observer}
 	a.line, _ = drivers.As[*queued](s)
-	if a.answer(held, err); held || err != nil || w == nil {
+	if a.call, _ = drivers.As[*called](s); a.call != nil && w == nil { // Try has sent nothing
+		held, err = a.call.now(ctx, l)
+	}
+	if a.call == nil || w == nil {
+		a.answer(held, err)
+	} else {
+		a.call.observer, a.call.clock, a.call.refused = observer, clock, 0
+	}
+	if held || err != nil || w == nil {
 		return a.Attempt, err
 	}
 	err = a.wait(ctx, s, w, l, clock)
@@ -64,7 +76,13 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 	a.Began = now
 	for !past(l, clock, now) {
 		a.Waits++
-		if err := w.Wait(ctx, l); err != nil {
+		err := w.Wait(ctx, l)
+		if a.call != nil {
+			a.calledBack(err)
+		}
+		if a.GaveUp = err == drivers.ErrGaveUp; a.GaveUp {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		now = clock.Now()
@@ -92,8 +110,12 @@ func (a *attempting) wait(ctx context.Context, s drivers.Session, w drivers.Wait
 
 // answer counts the answer of the last Try.
 func (a *attempting) answer(held bool, err error) {
-	if !held && err == nil && a.line != nil && a.line.state == idle { // the line has refused it
+	switch {
+	case !held && err == nil && a.line != nil && a.line.state == idle: // the line has refused it
 		a.Local++
+		return
+	case held && a.call != nil && a.Tries > 0: // it confirms what the library has won
+		a.Held = true
 		return
 	}
 	a.Answer(held, err, a.observer)

@@ -107,6 +107,8 @@ type Options struct {
 	Handover   string // one of Handovers(); empty means HandoverRelease
 	mostPasses int    // a test's own; 0 means the constant
 
+	Calls bool // of kind native: a library that waits by itself is called without a try before (drivers.Caller)
+
 	Rooms int // that compete in this process, each as if in one of its own; 0 means 1
 }
 
@@ -219,6 +221,10 @@ func (r *Room) Client(s drivers.Session, id int) (drivers.Session, drivers.Waite
 		if !ok {
 			return nil, nil, errors.New("wait: native: the sessions of this lock have no way of waiting of their own; " +
 				"poll and backoff work with every lock")
+		}
+		if c, ok := w.(drivers.Caller); ok && r.options.Calls {
+			own := newCalled(s, c)
+			return own, own, nil
 		}
 		return s, w, nil
 	}

@@ -50,7 +50,7 @@ func share(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
 func observe(slo SLO, c *Candidate, stage Stage, r *results.Record) observed {
 	o := observed{stage: stage, rate: Offered(&r.Plan), record: r, late: make([]int64, len(slo.Objectives))}
 	counts := openCounts(r)
-	o.failed = counts.TimedOut + counts.Unknown + counts.Refused + counts.Dropped
+	o.failed = counts.Impatient() + counts.Unknown + counts.Refused + counts.Dropped
 	o.arrivals = counts.Acquired + counts.Contended + o.failed
 	hist, err := r.Latency[results.Response].Histogram()
 	if err != nil {
@@ -109,7 +109,7 @@ func openCounts(r *results.Record) results.Counts {
 		n := r.Classes[i].Counts
 		sum.Acquired += n.Acquired
 		sum.Contended += n.Contended
-		sum.TimedOut += n.TimedOut
+		sum.TimedOut += n.Impatient()
 		sum.Unknown += n.Unknown
 		sum.Refused += n.Refused
 		sum.Dropped += n.Dropped

@@ -183,6 +183,7 @@ var table = slices.Concat(
 		counted("unknown", "acquisitions whose answer an error hid", func(c *results.Counts) int64 { return c.Unknown }),
 		counted("lost", "holds lost before their end", func(c *results.Counts) int64 { return c.Lost + c.LostRenewal }),
 		counted("timed-out", "acquisitions whose patience ran out", func(c *results.Counts) int64 { return c.TimedOut }),
+		counted("gave-up", "acquisitions that the library gave up by itself", func(c *results.Counts) int64 { return c.GaveUp }),
 		counted("contended", "acquisitions that found the lock taken", func(c *results.Counts) int64 { return c.Contended }),
 		counted("dropped", "arrivals that found the queue full", func(c *results.Counts) int64 { return c.Dropped }),
 		cost("tries", PerLock, "requests for the lock", func(c *results.Cost) float64 { return c.Tries }),

@@ -75,6 +75,10 @@ var AllMarks = []Mark{
 		}
 		return int64(c.Fairness.Starved)
 	}),
+	counted("gave up", false, "calls that the library ended by itself (-param again=true goes on)",
+		func(c *results.Cell) int64 { return c.Counts.GaveUp }),
+	when("bridge", false, "through an adapter: half of its native locks/s without contention",
+		func(c *results.Cell) bool { return c.Generator.Outside > 0 }),
 	counted("errors", false, "requests failed", func(c *results.Cell) int64 { return c.Counts.Failed() }),
 	counted("lost", false, "holds ended early because a renewal failed",
 		func(c *results.Cell) int64 { return c.Counts.LostRenewal }),

@@ -26,6 +26,8 @@ func TestMarks(t *testing.T) {
 		{"1 % refused for lack of room, with the warm-up", func(c *results.Cell) {
 			c.Counts.Acquired, c.Counts.Errors, c.Counts.EarlyErrors = 400, map[string]int64{"full": 1}, map[string]int64{"full": 3}
 		}, "no room 4"},
+		{"the library gave up", func(c *results.Cell) { c.Counts.GaveUp = 29 }, "gave up 29"},
+		{"an adapter", func(c *results.Cell) { c.Generator.Outside = 0.1 }, "bridge"},
 		{"less than 1 %", func(c *results.Cell) {
 			c.Counts.Acquired, c.Counts.Errors = 400, map[string]int64{"full": 3}
 		}, ""},
@@ -34,7 +36,7 @@ func TestMarks(t *testing.T) {
 		tt.change(c)
 		got := ""
 		for _, m := range Marks(c) {
-			if slices.Contains([]string{"replaced", "evicted", "dead keys", "no room"}, m.Code) {
+			if slices.Contains([]string{"replaced", "evicted", "dead keys", "no room", "gave up", "bridge"}, m.Code) {
 				got += m.Text
 			}
 		}

@@ -108,7 +108,7 @@ func P99(c *results.Cell) float64 { return c.Latency[Waiting(c)].Quantile(0.99) 
 // acquisitions that ended in it.
 func Granted(c *results.Cell) float64 {
 	n := c.Counts
-	asked := n.Acquired + n.Contended + n.TimedOut + n.Unknown + n.Refused
+	asked := n.Acquired + n.Contended + n.Impatient() + n.Unknown + n.Refused
 	if !slices.ContainsFunc(c.Plan().Groups(), func(g spec.Class) bool { return !g.Open() }) {
 		asked = max(n.Offered, n.Acquired)
 	}

@@ -254,7 +254,7 @@ var outcomes = []struct {
 	label string
 	index results.Outcome
 }{
-	{"contended", results.OutcomeContended}, {"timed_out", results.OutcomeTimedOut},
+	{"contended", results.OutcomeContended}, {"timed_out", results.OutcomeTimedOut}, {"gave_up", results.OutcomeGaveUp},
 	{"unknown", results.OutcomeUnknown}, {"refused", results.OutcomeRefused},
 }
 

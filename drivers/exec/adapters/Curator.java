@@ -4,7 +4,7 @@ import java.util.*;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.*;
 import org.apache.curator.framework.*;
-import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.*;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.apache.zookeeper.KeeperException;
 
@@ -98,8 +98,21 @@ class Curator extends Lines {
         final InterProcessMutex mutex;
         long session; // in which it was granted, perhaps not the one in which it was requested
 
+        JsonNode waits; // a wait that was not refused yet
+
         Hold(String key) throws Exception {
-            mutex = new InterProcessMutex(client, node(key));
+            mutex = new InterProcessMutex(client, node(key), new StandardLockInternalsDriver() {
+                @Override
+                public PredicateResults getsTheLock(CuratorFramework client, List<String> children, String name, int most)
+                        throws Exception {
+                    PredicateResults results = super.getsTheLock(client, children, name, most);
+                    if (waits != null && !results.getsTheLock()) {
+                        refused(waits);
+                        waits = null;
+                    }
+                    return results;
+                }
+            });
         }
     }
 
@@ -132,6 +145,7 @@ class Curator extends Lines {
                 hold = new Hold(key);
             }
             InterProcessMutex mutex = hold.mutex;
+            hold.waits = r.get("op").asText().equals("wait") ? r : null;
             boolean held = asked(() -> {
                 if (millis < 0) {
                     mutex.acquire();
@@ -145,7 +159,7 @@ class Curator extends Lines {
                 }
                 hold.owners.add(r.path("owner").asText());
             }
-            return Map.of("held", held);
+            return Map.of("held", held, "tries", 1); // a node in line
         }
 
         public Map<String, ?> release(JsonNode r) throws Exception {

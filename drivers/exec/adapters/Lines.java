@@ -54,6 +54,11 @@ abstract class Lines {
 
     void close() throws Exception {}
 
+    /** Tell of the first refusal of a wait, when its answer has been read. */
+    static void refused(JsonNode request) {
+        write(Map.of("event", "refused", "session", request.get("session")));
+    }
+
     static void answer(JsonNode request, Callable<Map<String, ?>> fields) {
         Map<String, Object> line = new LinkedHashMap<>();
         line.put("id", request.get("id"));
@@ -64,6 +69,10 @@ abstract class Lines {
         } catch (Exception e) {
             line.put("error", Map.of("class", "other", "text", e.toString()));
         }
+        write(line);
+    }
+
+    static void write(Map<String, ?> line) {
         try {
             byte[] text = (json.writeValueAsString(line) + "\n").getBytes("UTF-8");
             synchronized (out) {

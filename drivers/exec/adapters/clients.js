@@ -1,7 +1,7 @@
 'use strict';
 // Clients of Redis for the libraries over ioredis: one a server and process, as Node has it.
 const Redis = require('ioredis');
-const { Failed } = require('./lines.js');
+const { Failed, refused } = require('./lines.js');
 
 // connect returns a client of each server that open names, of which a majority has answered. Nothing is sent again or
 // later: a hidden retry would falsify times and safety. Of several servers, none may take longer than node_timeout_ns,
@@ -83,7 +83,8 @@ const redlock = {
 };
 
 // RedlockSession has locks by lease. A subclass has:
-//   - library(settings), which returns an object of the library that makes no attempt once its field ended is set;
+//   - library(settings), which returns an object of the library that makes no attempt once its field ended is set, and calls
+//     its method voted, if there is one, with the answers of the servers to each attempt, true if they have granted it, an Error, or false;
 //   - acquire(r, library), which returns a lock, or null if the servers have said no; without a library it tries once;
 //   - asked(call), which returns what the call about a held lock resolves to, or null likewise;
 //   - unlock(lock, library) and extend(lock, ttl), which try once;
@@ -115,13 +116,18 @@ class RedlockSession {
   async wait(r) {
     this.owner = r.owner;
     const library = this.observed();
+    let tries = 0;
+    library.voted = (votes) => {
+      tries++;
+      if (tries === 1 && votes.filter((vote) => vote === false).length > minority(votes.length)) refused(r);
+    };
     const given = this.acquire(r, library);
     const lock = await Promise.race([given, new Promise((resolve) => (this.end = resolve))]);
     if (lock === undefined) {
       Object.assign(library, { ended: true, retryCount: 0 }); // attempts would keep the key from others for a moment
       given.then((late) => late && this.unlock(late, library)).catch(() => {});
     }
-    return this.granted(r, lock);
+    return { ...this.granted(r, lock), tries, gave_up: lock === null };
   }
 
   cancel() {

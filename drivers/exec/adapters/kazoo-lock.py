@@ -1,6 +1,6 @@
 """kazoo.recipe.lock.Lock, as its documentation shows it: KazooClient().Lock(path, identifier), and a listener for the
 end of the session. Each of lockbench's sessions is a client of its own, like a process."""
-import time, urllib.parse
+import threading, time, urllib.parse
 import kazoo, kazoo.exceptions as e, lines
 from kazoo.client import KazooClient, KazooState
 from kazoo.retry import RetryFailedError
@@ -19,6 +19,20 @@ HELLO = {
                  "pauses",
         "loses": ["holder-pauses", "session-lost", "cleanup-lost"]}],
 }
+
+
+class Told(threading.Event):
+    """What a lock that is not granted at once sleeps on: it tells of that."""
+
+    def __init__(self, r):
+        super().__init__()
+        self.r = r
+
+    def wait(self, timeout=None):
+        if self.r:
+            lines.refused(self.r)
+            self.r = None
+        return super().wait(timeout)
 
 
 class Session:
@@ -44,6 +58,7 @@ class Session:
     def acquire(self, r, **how):
         lock = self.lock(r)
         self.locks[r["lease"]] = lock, None
+        lock.wake_event = Told(r)
         held = asked(lambda: lock.acquire(**how))
         self.locks[r["lease"]] = lock, self.ended  # it may have outlived sessions while it waited
         return {"held": held}
@@ -52,7 +67,8 @@ class Session:
         return self.refusable(r, blocking=False)
 
     def wait(self, r):
-        return self.refusable(r, timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None)
+        answer = self.refusable(r, timeout=r["timeout_ns"] / 1e9 if "timeout_ns" in r else None)
+        return {**answer, "tries": 1}  # a node in line
 
     def refusable(self, r, **how):
         cuts, answer = self.cuts, {"held": False}

@@ -28,6 +28,12 @@ function flush() {
   lines = '';
 }
 
+// refused tells of the first refusal of a wait, when its answer has been read.
+function refused(r) {
+  if (lines === '') setImmediate(flush);
+  lines += JSON.stringify({ event: 'refused', session: r.session }) + '\n';
+}
+
 function answer(r, fields) {
   if (!(fields instanceof Promise)) return send(r.id, fields);
   return fields.then((fields) => send(r.id, fields), (error) => fail(r, error));
@@ -108,4 +114,4 @@ function serve(hello, open) {
 // versionOf returns the version of an installed package, and what it runs on.
 const versionOf = (name) => `${require(name + '/package.json').version} on Node.js ${process.versions.node}`;
 
-module.exports = { Failed, serve, versionOf };
+module.exports = { Failed, refused, serve, versionOf };

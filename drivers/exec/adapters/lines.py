@@ -19,8 +19,17 @@ class Failed(Exception):
 
 
 def send(request, fields):
+    write({"id": request["id"], **fields})
+
+
+def refused(request):
+    """Tell of the first refusal of a wait, when its answer has been read."""
+    write({"event": "refused", "session": request["session"]})
+
+
+def write(line):
     """Whoever writes takes the lines of others along."""
-    pending.append((json.dumps({"id": request["id"], **fields}) + "\n").encode())
+    pending.append((json.dumps(line) + "\n").encode())
     while pending and writing.acquire(blocking=False):
         rest = b"".join(pending.popleft() for _ in range(len(pending)))
         while rest:

@@ -15,11 +15,14 @@ class Session extends RedlockSession {
 
   // library returns one that hears what the servers say: it tells a lock that is taken and a dead server alike.
   library(settings) {
-    const library = Object.assign(new Redlock(this.clients, settings), { heard: [] });
+    const library = Object.assign(new Redlock(this.clients, settings), { heard: [] }), votes = [];
     library._executeScript = (server, name, args, done) => {
       if (library.ended && name === 'lockScript') return done(new Error('the wait has ended'));
       return Redlock.prototype._executeScript.call(library, server, name, args, (error, count) => {
         library.heard.push(error || count);
+        if (library.voted && name === 'lockScript' && votes.push(error || count === 1) === this.servers) {
+          library.voted(votes.splice(0));
+        }
         done(error, count);
       });
     };

@@ -35,6 +35,15 @@ class Clock:
         session.here.began = time.monotonic()
 
 
+class Lock(redis.lock.Lock):
+    """The library's lock, which counts its attempts."""
+
+    def do_acquire(self, token):
+        held = super().do_acquire(token)
+        session.here.asked(held)
+        return held
+
+
 class Local(threading.local):
     here = None  # the session of this thread
 
@@ -46,23 +55,31 @@ redis.lock.mod_time = Clock()
 class Session:
     def __init__(self, client, sleep):
         self.client, self.sleep, self.locks = client, sleep, {}
-        self.cancelled, self.cancel_id = threading.Event(), 0
+        self.cancelled, self.cancel_id, self.tries, self.waits = threading.Event(), 0, 0, None
 
     def lock(self, r):
         """The lock of a lease, for which its owner speaks, whatever became of the attempt."""
         lock = self.locks.get(r["lease"])
         if r["op"] in ("try", "wait") or lock is None or lock.name != r["key"]:
-            lock = self.client.lock(r["key"], timeout=r.get("ttl_ns", 0) / 1e9 or None, sleep=self.sleep)
+            lock = self.client.lock(r["key"], timeout=r.get("ttl_ns", 0) / 1e9 or None, sleep=self.sleep,
+                                    lock_class=Lock)
             self.locks[r["lease"]] = lock
         if r["op"] in ("release", "renew"):
             lock.local.token = r.get("owner", "").encode()
         return lock
 
+    def asked(self, held):
+        self.tries += 1
+        if self.tries == 1 and not held and self.waits:
+            lines.refused(self.waits)
+
     def try_(self, r):
+        session.here, self.waits = self, None
         return {"held": asked(lambda: self.lock(r).acquire(blocking=False, token=r["owner"]))}
 
     def wait(self, r):
         session.here, self.began, read = self, time.monotonic(), time.monotonic()
+        self.tries, self.waits = 0, r
         self.cancelled.clear()
         if self.cancel_id > r["id"]:
             return {"held": False}
@@ -72,7 +89,7 @@ class Session:
         except Cancelled:
             held = False
         # The lease began with the last attempt.
-        return {"held": held, **({"valid_ns": int((self.began - read) * 1e9) + r["ttl_ns"]} if held else {})}
+        return {"held": held, "tries": self.tries, **({"valid_ns": int((self.began - read) * 1e9) + r["ttl_ns"]} if held else {})}
 
     def cancel(self, r):
         self.cancel_id = r["id"]  # of this wait, if it is higher, and else of an earlier one

@@ -3,7 +3,7 @@
 // renews what it holds until the release, and its wait polls every 10 ms, for 10 s at most.
 const { Mutex } = require('redis-semaphore');
 const { failed, opening } = require('./clients.js');
-const { Failed, serve, versionOf } = require('./lines.js');
+const { Failed, refused, serve, versionOf } = require('./lines.js');
 
 // A client that neither releases nor ends its process keeps the lock for ever, since it is renewed: session, and not
 // expires.
@@ -20,11 +20,17 @@ class Session {
     // The library does not tell whether a release has found the lock; the server does.
     const told = (name) => async (...args) => (this.answered = await client[name](...args));
     this.client = {
-      options: client.options, set: (...args) => client.set(...args), evalsha: told('evalsha'), eval: told('eval'),
+      options: client.options, set: async (...args) => this.asked(await client.set(...args)), evalsha: told('evalsha'), eval: told('eval'),
     };
     const onLockLost = () => {}; // its default throws, which ends the process
     this.options = { ...settings, lockTimeout: ttl, onLockLost };
     if (settings.refreshShare !== 0.8) this.options.refreshInterval = Math.round(ttl * settings.refreshShare);
+  }
+
+  // asked counts an attempt, and tells of the first one of a wait that is refused.
+  asked(answer) {
+    if (++this.tries === 1 && !answer && this.waits) refused(this.waits);
+    return answer;
   }
 
   mutex(r, options) {
@@ -46,12 +52,16 @@ class Session {
   async wait(r) {
     const aborting = new AbortController();
     this.cancel = () => (aborting.abort(), {});
-    const limit = Math.min(this.options.acquireTimeout, (r.timeout_ns || Infinity) / 1e6);
+    const own = this.options.acquireTimeout, limit = Math.min(own, (r.timeout_ns || Infinity) / 1e6);
+    Object.assign(this, { tries: 0, waits: r });
     try {
-      return { held: await asked(this.mutex(r, { acquireTimeout: limit }).tryAcquire(aborting.signal)) };
+      const held = await asked(this.mutex(r, { acquireTimeout: limit }).tryAcquire(aborting.signal));
+      return { held, tries: this.tries, gave_up: !held && limit === own };
     } catch (error) {
-      if (aborting.signal.aborted) return { held: false };
+      if (aborting.signal.aborted) return { held: false, tries: this.tries };
       throw error;
+    } finally {
+      this.waits = null;
     }
   }
 

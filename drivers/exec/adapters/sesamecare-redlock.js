@@ -33,9 +33,15 @@ class Session extends RedlockSession {
 
   library(settings) {
     const library = new Redlock(this.clients, settings);
-    library._attemptOperation = (script, ...args) => {
+    library._attemptOperation = async (script, ...args) => {
       if (library.ended && script === 'acquireLock') throw new Error('the wait has ended');
-      return Redlock.prototype._attemptOperation.call(library, script, ...args);
+      const result = await Redlock.prototype._attemptOperation.call(library, script, ...args);
+      if (library.voted && script === 'acquireLock') {
+        const { votesFor, votesAgainst } = await result.stats;
+        const against = [...votesAgainst.values()].map((error) => !(error instanceof ResourceLockedError) && error);
+        library.voted([...against, ...[...votesFor].map(() => true)]);
+      }
+      return result;
     };
     return library;
   }
