@@ -95,7 +95,7 @@ var floors = []rule{
 	{"workloads/file", nil, []string{"github.com/goccy/go-yaml"}},
 	{"workloads/presets", nil, nil},
 	{"workloads/host", []string{"drivers", "results"}, []string{"golang.org/x/sys"}},
-	{"workloads/target", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/spec", "workloads/host", "workloads/matrix"}, nil},
+	{"workloads/target", []string{"drivers", "drivers/servers", "drivers/wait", "results", "results/format", "results/spec", "workloads/host", "workloads/matrix"}, nil},
 	{"workloads/breakable", []string{"drivers/fault", "drivers/servers", "workloads/hazards"}, nil},
 	{"workloads/matrix", []string{"drivers", "drivers/quorum", "drivers/wait", "results", "results/format", "results/spec"}, nil},
 	{

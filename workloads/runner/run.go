@@ -5,6 +5,9 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -123,9 +126,24 @@ func (r *Runner) keep(ctx context.Context, rec *results.Record) error {
 		return err
 	}
 	if partial != "" && ctx.Err() == nil {
-		return errors.New(partial)
+		return errors.New(partial + commonest(&rec.Counts, partial))
 	}
 	return nil
+}
+
+// commonest returns the error of the class that most requests failed with, if the text of a partial trial lacks it.
+func commonest(n *results.Counts, text string) string {
+	class := ""
+	for _, c := range slices.Sorted(maps.Keys(n.Errors)) {
+		if class == "" || n.Errors[c] > n.Errors[class] {
+			class = c
+		}
+	}
+	sample := n.ErrorSample[class]
+	if sample == "" || strings.Contains(text, sample) {
+		return ""
+	}
+	return " (the first: " + sample + ")"
 }
 
 // about begins a message about a cell; it is empty if there is only one.
