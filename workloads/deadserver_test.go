@@ -102,7 +102,7 @@ func TestStandingErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ended := strings.HasSuffix(r.Partial, "put: add room") && time.Since(begin) < tt.from+standingTime+time.Second
+			ended := strings.HasSuffix(r.Partial, "("+string(tt.class)+")") && time.Since(begin) < tt.from+standingTime+time.Second
 			if whole := r.Elapsed == p.Duration; ended != tt.ends || whole == tt.ends {
 				t.Errorf("%s from %v: %v of %v, partial %q", tt.class, tt.from, r.Elapsed, p.Duration, r.Partial)
 			}

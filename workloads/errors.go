@@ -20,8 +20,7 @@ type errorLog struct {
 
 	mu      sync.Mutex
 	n       int64 // all but the notes
-	latest  error // and what it was of
-	op      string
+	latest  error
 	classes map[string]*errorClass
 }
 
@@ -36,7 +35,7 @@ func (g *errorLog) add(op string, err error, recorded bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n++
-	g.latest, g.op = err, op
+	g.latest = err
 	g.count(string(drivers.ClassOf(err)), op, err, recorded)
 }
 
@@ -44,25 +43,28 @@ func (g *errorLog) add(op string, err error, recorded bool) {
 type standing struct {
 	granted, errors int64         // at the latest look
 	since           time.Duration // when something was granted, or no request failed so, for the last time
+	ended           bool          // the trial, for that
 }
 
 // standingTime is for how long nothing has to be granted until a trial ends for such a state.
 const standingTime = 3 * time.Second
 
-// look returns the error for which the load cannot go on, if any.
+// look returns why the load cannot go on; empty if it can. The errors of the record say what the server answers.
 func (s *standing) look(e *engine) string {
 	g := &e.errors
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	granted, now := e.granted(), e.clock.Now()
-	if granted != s.granted || g.n == s.errors || !drivers.ClassOf(g.latest).Stands(granted > 0) {
+	class := drivers.ClassOf(g.latest)
+	if granted != s.granted || g.n == s.errors || !class.Stands(granted > 0) {
 		s.since = now
 	}
 	s.granted, s.errors = granted, g.n
 	if now-s.since < standingTime {
 		return ""
 	}
-	return sample(g.op, g.latest, g.prefix)
+	s.ended = true
+	return fmt.Sprintf("no request succeeded for %s (%s)", format.Duration(standingTime), class)
 }
 
 // note counts an error that is not the lock's: it is in no total.

@@ -41,7 +41,10 @@ func (e *engine) warn(r *results.Record, t rest) {
 	addAll := func(texts ...string) {
 		r.Warnings = append(r.Warnings, slices.DeleteFunc(texts, func(text string) bool { return text == "" })...)
 	}
-	addAll(matrix.SessionWarning(*p, e.after.server.Session), pauseWarning(r), grantGapWarning(r, e.ticker.grantGap))
+	addAll(matrix.SessionWarning(*p, e.after.server.Session), pauseWarning(r))
+	if !e.standing.ended {
+		addAll(grantGapWarning(r, e.ticker.grantGap))
+	}
 	if !readable(e.before.err) && r.Elapsed > 0 {
 		add("the server did not answer when the window opened: what a lock costs it is unknown: %v", e.before.err)
 	}
