@@ -89,6 +89,7 @@ type Limit struct {
 	ServerCores float64 // that the server used; negative: not known
 	CoresOf     float64 // that it can use; 0: not known
 	Others      float64 // cores that other programs of lockbench's machine used; negative: not known
+	Mixed       bool    // the server is one of them: nobody tells what it used
 	Stolen      float64 // cores that the host of that machine gave to others
 
 	Thread Thread // see Record

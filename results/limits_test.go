@@ -229,6 +229,10 @@ func TestLimit(t *testing.T) {
 			sharing(r, 1.8, 2)
 			r.Server.Kind, r.Server.Addr = "external", "redis://localhost:6379"
 		}, ByMachine},
+		{"a machine that a server of unknown use, and perhaps others, have the largest share of", closed, func(r *Record) {
+			sharing(r, 0, 0.4)
+			r.Cost.ServerCPUUs, r.Server.Kind, r.Server.Addr = -1, "external", "redis://localhost:6379"
+		}, ByOthers},
 		{"a machine that something else has the largest share of", closed, func(r *Record) { sharing(r, 0.4, 1.6) }, ByOthers},
 		{"a machine whose host gave most of it to others", closed, func(r *Record) { sharing(r, 0.4, 1.2); r.Generator.Stolen = 0.5 }, ByHost},
 		{"a machine whose host gave a little of it to others", closed, func(r *Record) { sharing(r, 0.4, 3.1); r.Generator.Stolen = 0.1 }, ByGenerator},

@@ -324,8 +324,8 @@ func (i *inference) serverTime() {
 		l.ServerCores = i.Rate * i.Cost.ServerCPUUs / 1e6
 	}
 	cores := float64(r.Env.CPUs)
-	if g := i.Generator; g.CPU >= 0 && g.Machine >= 0 && (!apart || l.ServerCores >= 0) {
-		l.Stolen = g.Stolen * cores
+	if g := i.Generator; g.CPU >= 0 && g.Machine >= 0 {
+		l.Stolen, l.Mixed = g.Stolen*cores, apart && l.ServerCores < 0 && !r.Server.Elsewhere()
 		l.Others = max(0, g.Machine*cores-g.CPU-i.serverHere()-l.Stolen)
 	}
 	if l.ServerCores < 0 {

@@ -38,8 +38,7 @@ func agreed(v *view.Run, text func(*results.Cell) string) string {
 	return first
 }
 
-// runFacts returns what can go wrong with the lock of one of several cells, and what to do next; of a cell alone also
-// what limits it, and how it went.
+// runFacts returns what can go wrong with the lock of a cell, and what to do next; of a single one also how it went.
 func runFacts(v *view.Run, c *results.Cell) *Table {
 	t, todo := &Table{}, cmp.Or(view.Cause(c).Remedy, next(c))
 	if len(v.Cells) == 1 {
@@ -165,8 +164,9 @@ func limited(c *results.Cell) string {
 			of = append(of, key...)
 		}
 	case results.ByServerCPU, results.ByGenerator, results.ByMachine, results.ByOthers, results.ByHost:
-		lower := map[bool]string{true: "saturated, so the lock may do better"}[g.Saturated && l.By.Busy()]
-		of = []string{lower, share(format.Plural(c.First().Env.CPUs, "core")+", busy for", g.Machine), cores("lockbench", g.CPU), cores("server", l.ServerCores), cores("others", l.Others), cores("stolen", l.Stolen),
+		of = []string{map[bool]string{true: "saturated, so the lock may do better"}[g.Saturated && l.By.Busy()],
+			share(format.Plural(c.First().Env.CPUs, "core")+", busy for", g.Machine), cores("lockbench", g.CPU), cores("server", l.ServerCores),
+			cores(map[bool]string{false: "others", true: "others and server"}[l.Mixed], l.Others), cores("stolen", l.Stolen),
 			share("server waited for a core", l.Thread.Waited)}
 	case results.ByConnections:
 		of = []string{"requests at a time " + format.Three(c.Requests()), "connections " + format.Count(c.Bound.Pool)}
@@ -208,6 +208,8 @@ func next(c *results.Cell) string {
 		return "-wait queue" // releases wake those in line
 	case c.Open() && !c.KeptUp() && c.Bound.By == "keys":
 		return "a lower -rate, " + remediesOf[results.ByKey]
+	case l.By == results.ByOthers && l.Mixed:
+		return remediesOf[l.By] + ", or move the server"
 	case c.Open() && l.By == results.ByGenerator:
 		return "a lower -rate, or lockbench on a machine of its own"
 	}
