@@ -25,6 +25,7 @@ import (
 var maySkip = map[string]string{
 	"drivers/servers/servertest/servertest.go": "a missing server; CI=true makes it fail",
 	"drivers/servers/main_test.go":             "likewise",
+	"drivers/mysql/limits_test.go":             "a limit that only MariaDB has",
 	"drivers/redis/access_test.go":             "a missing Valkey, which Debian has from release 13 on",
 	"workloads/fleet/fleettest/fleettest.go":   "a missing Slurm or Open MPI; CI=true makes it fail",
 	"workloads/fleet/witness_test.go":          "a missing python3; CI=true makes it fail",

@@ -81,7 +81,7 @@ func TestReplicatedBehind(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if err == nil || drivers.ClassOf(err) == drivers.ClassUnacked && !strings.Contains(err.Error(), "0 have caught up") {
+		if err == nil || drivers.ClassOf(err) == drivers.ClassUnacked && !strings.Contains(err.Error(), "have caught up: 0") {
 			t.Errorf("Open with a stopped replica: %v", err)
 		}
 		if err := r.Nodes[1].Signal(syscall.SIGCONT); err != nil {
@@ -106,7 +106,7 @@ func TestReplicatedOpen(t *testing.T) {
 		}{
 			{drivers.Config{Addrs: r.URLs(), Acks: 2}, "replicas that have to acknowledge: 2, and the server has 1"},
 			{drivers.Config{Addrs: plainRedis(t)}, "replicas that have to acknowledge: 1, and the server has 0"},
-			{drivers.Config{Addrs: []string{r.Nodes[1].URL()}}, "give its primary"},
+			{drivers.Config{Addrs: []string{r.Nodes[1].URL()}}, "give the address of the primary"},
 			{drivers.Config{Addrs: r.URLs(), NodeTimeout: time.Second, IOTimeout: time.Second}, "below the I/O time-out"},
 			{fresh, "embedded"},
 			{drivers.Config{Addrs: r.URLs(), Lock: "fair"}, "choose another lock"},
