@@ -192,16 +192,16 @@ var remediesOf = map[results.LimitedBy]string{
 
 // next returns what to try; empty if nothing is known to help.
 func next(c *results.Cell) string {
-	p, l := c.Plan(), c.Limit()
-	polls := slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && c.First().Traits.Wakes
-	batches := slices.Contains([]string{"rueidis", "go-redis"}, p.Driver) && p.Topology == "" && p.Wait != "block" && p.Wait != "native"
+	p, l, own := c.Plan(), c.Limit(), slices.Contains([]string{"rueidis", "go-redis"}, c.Plan().Driver) // no library's locks
+	polls := own && slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && p.Lock != "fair"
+	batches := own && p.Topology == "" && p.Wait != "block" && p.Wait != "native"
 	switch {
 	case c.Violated() && p.TTL > 0 && p.Hold >= p.TTL && !p.Renew:
 		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
 	case c.Violated(), l.By == results.ByDead && !c.First().Traits.Expires && !c.First().Traits.Session:
 		return remediesOf[results.ByLock]
 	case l.By == results.ByGenerator && p.Pipelining == "batch" && c.Generator.Delayed:
-		return "-pipelining auto" // which sends at once
+		return "-pipelining auto"
 	case l.By == results.ByGenerator && p.Pipelining != "batch" && batches && p.Clients >= 10_000:
 		return "-pipelining batch" // without a goroutine for each
 	case polls && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):

@@ -229,6 +229,30 @@ func TestHottest(t *testing.T) {
 	}
 }
 
+// TestQueueAdvised: a queue is advised where a lock changes hands slowly, and only to designs that have it.
+func TestQueueAdvised(t *testing.T) {
+	for _, tt := range []struct {
+		driver, lock, wait string
+		queue              bool
+	}{
+		{"rueidis", "set-nx", "backoff", true}, {"go-redis", "fenced", "poll", true}, {"rueidis", "set-nx", "pubsub", true},
+		{"rueidis", "set-nx", "queue", false}, {"rueidis", "fair", "poll", false}, {"redislock", "library", "backoff", false},
+	} {
+		r := record(0)
+		r.Plan.Driver, r.Plan.Lock, r.Plan.Wait = tt.driver, tt.lock, tt.wait
+		hold := r.Latency[results.Hold]
+		hold.Mean /= 100
+		r.Latency[results.Hold], r.Bound.Transit = hold, r.Elapsed/2
+		c := cellsOf(t, r)[0]
+		if l := c.Limit(); l.By != results.ByKey || l.Moving <= l.Held {
+			t.Fatalf("limited by %+v", l)
+		}
+		if got := next(c); (got == "-wait queue") != tt.queue {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
+}
+
 // TestThresholds: what was missed comes first, and the title says it.
 func TestThresholds(t *testing.T) {
 	var limits []compare.Threshold
