@@ -146,7 +146,12 @@ func (t *track) responses() (list []time.Duration) {
 }
 
 // neighbours returns how many cores of those of lockbench other programs used during a trial; negative if that is not known.
-func neighbours(r *results.Record) float64 { return r.Limit().Others }
+func neighbours(r *results.Record) float64 {
+	if l := r.Limit(); !l.Mixed {
+		return l.Others
+	}
+	return -1
+}
 
 // disturbed reports whether other programs kept the machine busy. Bursts use all of it for a moment and nothing between.
 func disturbed(r *results.Record) bool {

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -261,6 +262,19 @@ func TestDisturbed(t *testing.T) {
 		return strings.HasPrefix(text, "other programs kept this machine busy in the trials of lock 1")
 	}) {
 		t.Errorf("warnings %q", a.Warnings)
+	}
+}
+
+// TestNeighbours: what other programs used is not known beside a server of unknown use on the same machine.
+func TestNeighbours(t *testing.T) {
+	r := &results.Record{Env: results.Env{CPUs: 2}, Generator: results.Generator{CPU: 0.2, Machine: 1}}
+	r.Server.Kind, r.Cost.ServerCPUUs = "external", -1
+	r.Plan.Clients, r.Plan.Keys, r.Elapsed, r.Counts.Acquired = 1, 1, time.Second, 100
+	r.Latency = map[results.Metric]results.Latency{results.Release: {Count: 100, Mean: time.Millisecond}}
+	for addr, want := range map[string]float64{"postgres://127.0.0.1:5432": -1, "postgres://10.0.0.2:5432": 1.8} {
+		if r.Server.Addr = addr; math.Abs(neighbours(r)-want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", addr, neighbours(r), want)
+		}
 	}
 }
 
