@@ -1,11 +1,6 @@
 package exec
 
 import (
-	"bufio"
-	"errors"
-	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -42,27 +37,16 @@ func TestCalls(t *testing.T) {
 		{"called again", "", `"held":false,"tries":4,"gave_up":true`, true, wait.Attempt{Tries: 5, Waits: 1, Held: true}, 0, []string{"wait", "wait"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			requests, in := io.Pipe()
-			out, answers := io.Pipe()
-			c := newConn("adapter", 0, in, nil, func(err error) error { return errors.Join(errEnded, err) })
-			c.again = tt.again
-			go c.Read(out)
-			var ops []string
-			go func() {
-				defer answers.Close()
-				r := bufio.NewReader(requests)
-				for id := 1; ; id++ {
-					text, err := r.ReadString('\n')
-					if err != nil {
-						return
-					}
-					op, told, answer := regexp.MustCompile(`"op":"(\w+)"`).FindStringSubmatch(text)[1], "", `"held":true,"tries":1`
-					if ops = append(ops, op); op == "wait" && !slices.Contains(ops[:len(ops)-1], op) {
-						told, answer = tt.told, tt.answer
-					}
-					fmt.Fprintf(answers, "%s"+`{"id":%d,%s}`+"\n", told, id, map[bool]string{true: answer, false: `"owned":true`}[op == "wait" || op == "try"])
+			c, end := answering(func(ops []string) (told, fields string) {
+				switch op := ops[len(ops)-1]; {
+				case op == "wait" && !slices.Contains(ops[:len(ops)-1], op):
+					return tt.told, "," + tt.answer
+				case op == "wait", op == "try":
+					return "", `,"held":true,"tries":1`
 				}
-			}()
+				return "", `,"owned":true`
+			})
+			c.again = tt.again
 			own, err := c.session(t.Context(), claims{Traits: drivers.Traits{Waits: true}, TakesOwner: true})
 			if err != nil {
 				t.Fatal(err)
@@ -82,8 +66,7 @@ func TestCalls(t *testing.T) {
 			}
 			a, err := wait.After(t.Context(), granted, err, s, w, l, &clock, &refused)
 			a.Began, a.Asked = 0, 0
-			in.Close()
-			<-c.Done()
+			ops := end()
 			if a != tt.want || err != nil || refused != tt.refused {
 				t.Errorf("got %+v, %v and %d refusals,\nwant %+v and %d", a, err, refused, tt.want, tt.refused)
 			}

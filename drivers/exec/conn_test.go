@@ -105,11 +105,12 @@ func TestWaitThatHolds(t *testing.T) {
 	<-c.Done()
 }
 
-// A wait that ended with an error is released before the next attempt with its lease, not after it.
-func TestWaitThatFails(t *testing.T) {
+// answering returns the connection to an adapter which, having heard these requests, tells something and answers the last
+// one with such fields. end ends it, and returns the requests.
+func answering(answer func(ops []string) (told, fields string)) (c *conn, end func() []string) {
 	requests, in := io.Pipe()
 	out, answers := io.Pipe()
-	c := newConn("adapter", 0, in, nil, func(err error) error { return errors.Join(errEnded, err) })
+	c = newConn("adapter", 0, in, nil, func(err error) error { return errors.Join(errEnded, err) })
 	go c.Read(out)
 	var ops []string
 	go func() {
@@ -120,13 +121,25 @@ func TestWaitThatFails(t *testing.T) {
 			if err != nil {
 				return
 			}
-			op := regexp.MustCompile(`"op":"(\w+)"`).FindStringSubmatch(text)[1]
-			ops = append(ops, op)
-			fmt.Fprintf(answers, `{"id":%d,"at_ns":%d%s}`+"\n", id, id, map[string]string{
-				"wait": `,"error":{"class":"closed","text":"cut"}`, "release": `,"owned":true`, "try": `,"held":true,"owner":"me"`,
-			}[op])
+			ops = append(ops, regexp.MustCompile(`"op":"(\w+)"`).FindStringSubmatch(text)[1])
+			told, fields := answer(ops)
+			fmt.Fprintf(answers, `%s{"id":%d,"at_ns":%d%s}`+"\n", told, id, id, fields)
 		}
 	}()
+	return c, func() []string {
+		in.Close()
+		<-c.Done()
+		return ops
+	}
+}
+
+// A wait that ended with an error is released before the next attempt with its lease, not after it.
+func TestWaitThatFails(t *testing.T) {
+	c, end := answering(func(ops []string) (told, fields string) {
+		return "", map[string]string{
+			"wait": `,"error":{"class":"closed","text":"cut"}`, "release": `,"owned":true`, "try": `,"held":true,"owner":"me"`,
+		}[ops[len(ops)-1]]
+	})
 	s, err := c.session(t.Context(), claims{Traits: drivers.Traits{Waits: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -139,9 +152,7 @@ func TestWaitThatFails(t *testing.T) {
 	if err := w.Leave(t.Context(), l); err != nil {
 		t.Error(err)
 	}
-	in.Close()
-	<-c.Done()
-	if want := []string{"session", "wait", "release", "try"}; !slices.Equal(ops, want) {
+	if want, ops := []string{"session", "wait", "release", "try"}, end(); !slices.Equal(ops, want) {
 		t.Errorf("requests %v, want %v", ops, want)
 	}
 }
