@@ -151,8 +151,8 @@ type Waiter interface {
 	Leave(ctx context.Context, l *Lease) error
 }
 
-// ErrGaveUp is what Wait returns when a library has ended its call by limits of its own: it does not have the lock, and its
-// caller has time left.
+// ErrGaveUp is what Wait returns when a library has ended its call by limits of its own: it does not have the lock, and
+// its caller has time left.
 var ErrGaveUp = errors.New("the library has given up")
 
 // Caller is the Waiter of a lock library that waits by itself. Its Wait is one call of the library, the first attempt
@@ -166,12 +166,23 @@ type Caller interface {
 
 // Tally is what a Caller counts of one Wait. A session embeds it.
 type Tally struct {
+	Again   bool   // the library is called again when it has given up; see AgainParam
 	Sent    int    // requests for the lock; negative: not known
 	Refused func() // if set, Wait calls it when a refusal has been read, at least for the first
 }
 
 // Tallied implements Caller.
 func (t *Tally) Tallied() *Tally { return t }
+
+// Calls makes a call of the library and, if Again, further ones for as long as it gives up.
+func (t *Tally) Calls(call func() error) error {
+	t.Sent = 0
+	err := call()
+	for t.Again && err == ErrGaveUp {
+		err = call()
+	}
+	return err
+}
 
 // Asked counts an attempt of a Wait.
 func (t *Tally) Asked(refused bool) {

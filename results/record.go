@@ -210,7 +210,7 @@ func (c Counts) Wanted() int64 {
 	return c.Acquired + c.Contended + c.Impatient() + c.Unknown + c.Refused + c.Unfinished + c.Dropped
 }
 
-// Impatient returns how many acquisitions waited in vain.
+// Impatient returns how many acquisitions ended because time ran out: the client's, or that of its library.
 func (c Counts) Impatient() int64 { return c.TimedOut + c.GaveUp }
 
 // Metric names a latency distribution.

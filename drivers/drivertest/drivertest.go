@@ -385,7 +385,7 @@ func (t *T) numbered(svc drivers.Service, id int) *client {
 	return c
 }
 
-// patient is a waiter for whom it is worth a try that its library has given up.
+// patient waits on after its library has given up: the caller tries again.
 type patient struct{ drivers.Waiter }
 
 func (p patient) Wait(ctx context.Context, l *drivers.Lease) error {

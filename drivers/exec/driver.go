@@ -189,7 +189,7 @@ func (a *adapter) open(ctx context.Context, cfg drivers.Config, secrets []string
 		n, s.alone = max(1, cfg.Clients), true
 	}
 	cfg.Params = maps.Clone(cfg.Params)
-	s.again = cfg.Params["again"] == "true"
+	s.again = drivers.ParamValues(cfg.Params).On("again")
 	delete(cfg.Params, "again")
 	cfg.Wakes, cfg.Blocks, cfg.Passes, cfg.Clients = false, false, false, (max(1, cfg.Clients)+n-1)/n
 	s.cfg, s.places = cfg, make([]place, n)

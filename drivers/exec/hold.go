@@ -74,7 +74,8 @@ func (c *client) use(r *request) (*hold, error) {
 	return h, nil
 }
 
-// wait waits as the session does. What a library has acquired a try confirms here; otherwise the answer is that it is worth one.
+// wait waits as the session does. If a library has acquired the lock, a try confirms it here; after any other wait, the
+// answer is that a try is worth it.
 func (c *client) wait(ctx context.Context, r *request) (answer line, err error) {
 	w, ok := drivers.As[drivers.Waiter](c.session)
 	if !ok {

@@ -59,7 +59,7 @@ func (c *conn) missing(op, field string) error {
 
 // session opens another session, with what it can do.
 func (c *conn) session(ctx context.Context, can claims) (drivers.Session, error) {
-	s := &session{c: c, number: int(c.sessions.Add(1)), takes: can.TakesOwner}
+	s := &session{c: c, number: int(c.sessions.Add(1)), takes: can.TakesOwner, tally: drivers.Tally{Again: c.again}}
 	if _, err := c.ask(ctx, &request{RequestHeader: lines.RequestHeader{Op: "session", Slow: true}, Session: s.number}); err != nil {
 		return nil, err
 	}
@@ -199,13 +199,7 @@ func (w waiter) Tallied() *drivers.Tally { return &w.s.tally }
 
 // Wait implements drivers.Waiter: a request stands for the whole acquisition.
 func (w waiter) Wait(ctx context.Context, l *drivers.Lease) error {
-	s := w.s
-	s.tally.Sent = 0
-	for {
-		if err := s.call(ctx, l); err != drivers.ErrGaveUp || !s.c.again {
-			return err
-		}
-	}
+	return w.s.tally.Calls(func() error { return w.s.call(ctx, l) })
 }
 
 func (s *session) call(ctx context.Context, l *drivers.Lease) error {
@@ -265,7 +259,8 @@ func (s *session) call(ctx context.Context, l *drivers.Lease) error {
 	return err
 }
 
-// setBegan sets when a lease ends that a wait has won: an answer that does not say it was written when the lease began, or later.
+// setBegan sets when a lease ends that a wait has won. An answer that does not say so was written when the lease began,
+// or later.
 func (s *session) setBegan(l *drivers.Lease, answer *line) {
 	if answer.Valid != 0 || l.TTL == 0 {
 		return

@@ -126,7 +126,7 @@ type service struct {
 
 // Session implements drivers.Service.
 func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
-	return &session{locker: s.lockers[id%len(s.lockers)], retry: s.retry, again: s.again}, nil
+	return &session{locker: s.lockers[id%len(s.lockers)], retry: s.retry, Tally: drivers.Tally{Again: s.again}}, nil
 }
 
 // Traits implements drivers.Service.
@@ -177,7 +177,6 @@ type session struct {
 	locker
 	owners drivers.Owners
 	retry  func() redislock.RetryStrategy
-	again  bool
 	redis.WonLease
 	drivers.Tally
 }
@@ -255,12 +254,7 @@ func (s *session) Renew(ctx context.Context, l *drivers.Lease) (bool, error) {
 // Wait implements drivers.Waiter with one Obtain that retries for as long as the library does: until the strategy gives
 // up, until the deadline, or for a TTL if there is none.
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
-	s.Sent = 0
-	for {
-		if err := s.call(ctx, l); err != drivers.ErrGaveUp || !s.again {
-			return err
-		}
-	}
+	return s.Calls(func() error { return s.call(ctx, l) })
 }
 
 func (s *session) call(ctx context.Context, l *drivers.Lease) error {

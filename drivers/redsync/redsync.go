@@ -106,7 +106,9 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (drivers.Service, 
 	if err != nil {
 		return nil, err
 	}
-	s := &service{Base: base, options: options, nodes: len(nodes), again: params.On("again"), delay: params.Time("retry-delay")}
+	s := &service{
+		Base: base, options: options, nodes: len(nodes), again: params.On("again"), delay: params.Time("retry-delay"),
+	}
 	for range max(1, cfg.Lockers) {
 		var pools []redsyncredis.Pool
 		for _, node := range nodes {
@@ -145,7 +147,7 @@ type service struct {
 
 // Session implements drivers.Service.
 func (s *service) Session(_ context.Context, id int) (drivers.Session, error) {
-	return &session{service: s, locker: s.lockers[id%len(s.lockers)]}, nil
+	return &session{service: s, locker: s.lockers[id%len(s.lockers)], Tally: drivers.Tally{Again: s.again}}, nil
 }
 
 // Traits implements drivers.Service.

@@ -189,12 +189,7 @@ func (s *session) ask(
 
 // Wait implements drivers.Waiter with the library's own loop, which ends after its tries, and at the deadline.
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
-	s.Sent = 0
-	for {
-		if err := s.call(ctx, l); err != drivers.ErrGaveUp || !s.service.again {
-			return err
-		}
-	}
+	return s.Calls(func() error { return s.call(ctx, l) })
 }
 
 func (s *session) call(ctx context.Context, l *drivers.Lease) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// called is a client of a library that waits by itself: an acquisition is one call of the library, so the Try before the Wait
-// sends nothing.
+// called is a client of a library that waits by itself: an acquisition is one call of the library, so the Try before
+// the Wait sends nothing.
 type called struct {
 	drivers.Session
 	waiter drivers.Caller
@@ -68,8 +68,8 @@ func (c *called) Wait(ctx context.Context, l *drivers.Lease) error {
 // Leave implements drivers.Waiter.
 func (c *called) Leave(ctx context.Context, l *drivers.Lease) error { return c.waiter.Leave(ctx, l) }
 
-// calledBack counts a call of the library that has returned err. The client has waited from its first refusal on; not at all if
-// its only request was granted.
+// calledBack counts a call of the library that has returned err. The client has waited from its first refusal on, and
+// not at all if its only request was granted.
 func (a *attempting) calledBack(err error) {
 	sent := a.call.waiter.Tallied().Sent
 	if sent < 0 {
