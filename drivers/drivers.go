@@ -389,8 +389,8 @@ type Server struct {
 	Session time.Duration
 }
 
-// Lent is the Mode of a server behind a pooler that lends its connections for one transaction each, and the locks of the
-// design with them.
+// Lent is the Mode of a server behind a pooler that lends its connections for one transaction each, and the locks of
+// the design with them.
 const Lent = "transaction pooling"
 
 // Limit is a setting of a server by which it ends sessions or transactions.

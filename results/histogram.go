@@ -55,14 +55,15 @@ func bounds(slot int) (low, high int64) {
 }
 
 // RankOf returns the place of the q-quantile among n sorted values, the first being 1: the nearest rank, which is the
-// least that the share q of the values does not exceed (⌈q × n⌉). All quantiles of lockbench are the values of that rank.
+// least that the share q of the values does not exceed (⌈q × n⌉). All quantiles of lockbench are the values of that
+// rank.
 func RankOf(q float64, n int64) int64 {
 	const slack = 0x1p-51 // q × n may be rounded up beyond a whole number
 	return min(n, max(1, int64(math.Ceil(q*float64(n)*(1-slack)))))
 }
 
-// Quantile returns the value of h at the rank of the q-quantile (see RankOf), as the upper end of its slot; 0 if h is empty.
-// The library's own rank is the nearest half up, so that its p99.9 of 700 values is the 699th.
+// Quantile returns the value of h at the rank of the q-quantile (see RankOf), as the upper end of its slot; 0 if h is
+// empty. The library's own rank is the nearest half up, so that its p99.9 of 700 values is the 699th.
 func Quantile(h *hdrhistogram.PackedHistogram, q float64) time.Duration {
 	n := max(1, h.TotalCount())
 	return time.Duration(h.ValueAtPercentile(100 * float64(RankOf(q, n)) / float64(n)))

@@ -33,9 +33,9 @@ func (by LimitedBy) Busy() bool {
 
 // Limit is what limits a throughput, and the shares of time that it is inferred from.
 //
-// A key's time has four parts: a client holds it; it changes hands (Bound.Transit); it is locked by a holder that has died; or
-// it is free. In records from before that was measured, the mean release stands for a change of hands, or the hand-off of a fair
-// lock, which is passed on.
+// A key's time has four parts: a client holds it; it changes hands (Bound.Transit); it is locked by a holder that has
+// died; or it is free. In records from before that was measured, the mean release stands for a change of hands, or
+// the hand-off of a fair lock, which is passed on.
 //
 // The limits are tried in this order, from what is certain to what is inferred from times that the former would stretch:
 //

@@ -358,8 +358,8 @@ func TestLimitFigures(t *testing.T) {
 	}
 }
 
-// TestChangingHands: keys change hands for as long as was measured, and in records from before for as long as the releases
-// took under the load, whatever a round trip takes without it.
+// TestChangingHands: keys change hands for as long as was measured, and in records from before for as long as the
+// releases took under the load, whatever a round trip takes without it.
 func TestChangingHands(t *testing.T) {
 	for transit, want := range map[time.Duration]time.Duration{0: 200 * time.Microsecond, 40 * time.Second: 800 * time.Microsecond} {
 		r := closed()

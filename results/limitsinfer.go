@@ -145,8 +145,8 @@ func (i *inference) queuedAt() LimitedBy {
 	return ByClients
 }
 
-// busyCores returns who used up the cores that lockbench runs on: who had the largest share of them, but for a server that had
-// a third of what both used.
+// busyCores returns who used up the cores that lockbench runs on: who had the largest share of them, but for a server
+// that had a third of what both used.
 func (i *inference) busyCores() LimitedBy {
 	g, l, cores := i.Generator, i.l, float64(i.r.Env.CPUs)
 	own, server := g.CPU, i.serverHere()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestQuantileIsOfSortedList compares the quantiles of up to 2,000 values with those of a sorted list, which is counted by
-// whole numbers: the least value that at least so many ten thousandths of the list do not exceed.
+// TestQuantileIsOfSortedList compares the quantiles of up to 2,000 values with those of a sorted list, which is
+// counted by whole numbers: the least value that at least so many ten thousandths of the list do not exceed.
 func TestQuantileIsOfSortedList(t *testing.T) {
 	rec := NewRecorder(1)
 	var list []time.Duration

@@ -143,9 +143,10 @@ type Thread struct {
 // Busy returns the share in which it had something to do.
 func (t Thread) Busy() float64 { return t.Ran + t.Waited }
 
-// Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed, and of
-// the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired + Contended + TimedOut +
-// GaveUp + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost + LostRenewal + ReleaseError + Crashed.
+// Counts are the outcomes of all acquisitions that ended inside the measured window or were under way when it closed,
+// and of the releases of those acquired in it, whenever they came. They add up: the acquisitions are Acquired +
+// Contended + TimedOut + GaveUp + Unknown + Refused + Canceled + Unfinished; and Acquired = Released + Lost +
+// LostRenewal + ReleaseError + Crashed.
 //
 // A lock is lost in two ways, which are kept apart: LostRenewal counts the holders that the watchdog told, which stopped
 // at once; Lost counts those that worked on to the end, and heard it from their own release.
@@ -291,8 +292,9 @@ var Metrics = []Metric{
 	RecoveryIndex: Recovery, ProbeIndex: Probe, ProbeIdleIndex: ProbeIdle, HiccupIndex: Hiccup, WorkerIndex: Worker,
 }
 
-// Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them. A quantile is the value
-// of the nearest rank (see RankOf), as the upper end of its slot, and absent if there are too few values for it (see Enough).
+// Latency is one distribution, with its usual quantiles spelt out and the whole histogram beside them. A quantile is
+// the value of the nearest rank (see RankOf), as the upper end of its slot, and absent if there are too few values
+// for it (see Enough).
 type Latency struct {
 	Count    int64         `json:"count"`
 	Mean     time.Duration `json:"mean_ns"`

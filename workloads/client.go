@@ -282,10 +282,10 @@ func (c *client) enter() {
 	}
 }
 
-// moved counts for how long the key was locked before the grant while no client held it. The request that was granted had
-// its effect in the middle, as far as anybody knows, and so has a release: Bound.Transit is half of both. A lock that the
-// former holder passed on was never free since its release was sent. When a service granted a lock for which it let the client
-// wait is not known; another release stands for that request.
+// moved counts for how long the key was locked before the grant while no client held it. The request that was granted
+// had its effect in the middle, as far as anybody knows, and so has a release: Bound.Transit is half of both. A lock
+// that the former holder passed on was never free since its release was sent. When a service granted a lock for which
+// it let the client wait is not known; another release stands for that request.
 func (c *client) moved() {
 	t := &c.counters
 	switch {
@@ -450,7 +450,8 @@ func (c *client) countInFlight(end time.Duration) {
 	}
 }
 
-// refused counts an acquisition that the lock refused: the only try was contended, the time-out passed, or the library gave up.
+// refused counts an acquisition that the lock refused: the only try was contended, the time-out passed, or the
+// library gave up.
 func (c *client) refused(gaveUp bool) {
 	outcome, count := results.OutcomeTimedOut, &c.counters.timedOut
 	switch {

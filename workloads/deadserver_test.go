@@ -77,8 +77,8 @@ func TestDeadServer(t *testing.T) {
 	})
 }
 
-// TestStandingErrors: a load ends soon where no request can succeed until somebody changes the server, and not where one
-// may: after another error, or while a fail-over makes a replica of a server that has granted locks.
+// TestStandingErrors: a load ends soon where no request can succeed until somebody changes the server, and not where
+// one may: after another error, or while a fail-over makes a replica of a server that has granted locks.
 func TestStandingErrors(t *testing.T) {
 	for _, tt := range []struct {
 		class drivers.Class

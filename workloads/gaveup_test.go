@@ -57,8 +57,9 @@ var bare = map[string]func(rdb *redis.Client) func() (release func()){
 	},
 }
 
-// TestGaveUp: the share of the calls that a library gives up is that of the library alone under the same load, at the same time
-// and on the same server. None is where it is called again, and none where locks are held for less than its patience.
+// TestGaveUp: the share of the calls that a library gives up is that of the library alone under the same load, at the
+// same time and on the same server. None is where it is called again, and none where locks are held for less than its
+// patience.
 func TestGaveUp(t *testing.T) {
 	for driver, params := range map[string]string{"redsync": "tries=4+retry-delay=20ms", "redislock": "retry=linear+retry-min=10ms"} {
 		ttl := map[string]time.Duration{"redsync": time.Minute, "redislock": giveUpTTL}[driver]
@@ -131,7 +132,8 @@ func giveUp(t *testing.T, url, driver, params string, ttl time.Duration, clients
 	return r
 }
 
-// TestTriesOnTheWire: the attempts of a library that waits by itself are as many as the SET commands that the server counts.
+// TestTriesOnTheWire: the attempts of a library that waits by itself are as many as the SET commands that the server
+// counts.
 func TestTriesOnTheWire(t *testing.T) {
 	for driver, params := range map[string]string{"redsync": "tries=4+retry-delay=20ms", "redislock": "retry=linear+retry-min=10ms"} {
 		server := servertest.Redis(t, servers.Options{})

@@ -14,7 +14,8 @@ import (
 	"github.com/lockbench/lockbench/workloads"
 )
 
-// TestNeighbours has busy loops beside a run: what they used is that of other programs, and not of lockbench or its server.
+// TestNeighbours has busy loops beside a run: what they used is that of other programs, and not of lockbench or its
+// server.
 func TestNeighbours(t *testing.T) {
 	server := servertest.Redis(t, servers.Options{})
 	cpus := runtime.NumCPU()

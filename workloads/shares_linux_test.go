@@ -80,9 +80,9 @@ func (s *sampler) locked(t *testing.T, keys int, from, to time.Time) float64 {
 	return float64(sum) / float64(n) / float64(keys)
 }
 
-// TestShares holds for how much of the time keys are locked, by the record, against what a sampler sees, in all ways of
-// waiting. A request takes 4 ms each way, which is long beside what a machine adds. One whose threads wait for cores may add
-// more: then all times are made longer, up to 16 times.
+// TestShares holds for how much of the time keys are locked, by the record, against what a sampler sees, in all ways
+// of waiting. A request takes 4 ms each way, which is long beside what a machine adds. One whose threads wait for
+// cores may add more: then all times are made longer, up to 16 times.
 func TestShares(t *testing.T) {
 	server := servertest.Redis(t, servers.Options{})
 	proxy, err := fault.NewProxy(server.URL())
@@ -128,8 +128,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// sharesOf makes a load through a proxy before a server, and returns its record, and for how much of the window a sampler
-// saw its keys.
+// sharesOf makes a load through a proxy before a server, and returns its record, and for how much of the window a
+// sampler saw its keys.
 func sharesOf(t *testing.T, p *spec.Plan, url, proxy string) (*results.Record, float64) {
 	t.Helper()
 	prefix := fmt.Sprintf("shares:%d:", time.Now().UnixNano())

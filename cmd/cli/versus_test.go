@@ -166,7 +166,8 @@ func TestVersusDryRun(t *testing.T) {
 	}
 }
 
-// TestVersusRounds: a run with two sides can decide unless its user asks for too few trials, which is said before it starts.
+// TestVersusRounds: a run with two sides can decide unless its user asks for too few trials, which is said before it
+// starts.
 func TestVersusRounds(t *testing.T) {
 	for line, warned := range map[string]bool{"": false, "-trials 7": false, "-trials 3": true, "-duration 5s": true, "-n 9": true} {
 		e, err := versusFor(t, line, "-wait queue", environment())

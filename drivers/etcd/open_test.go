@@ -233,8 +233,8 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// A login that the server does not know any more, as after its time-to-live, is told as such and at once, and the client
-// logs in again; so is a user who was deleted.
+// A login that the server does not know any more, as after its time-to-live, is told as such and at once, and the
+// client logs in again; so is a user who was deleted.
 func TestExpiredLogin(t *testing.T) {
 	t.Parallel()
 	e := servertest.Etcd(t, 1, servers.Options{

@@ -2,8 +2,8 @@
 //
 // The library's own Watch registers one watch after the other, each a round trip after the previous one, closes its
 // stream with the last watch and logs in again for the next, and has a goroutine for each. It also restores a watch
-// after its connection broke; here the waiter is told, and has to look at the line anyway. Waiting with it has been tried:
-// a lock took a third more CPU time, here and on the server.
+// after its connection broke; here the waiter is told, and has to look at the line anyway. Waiting with it has been
+// tried: a lock took a third more CPU time, here and on the server.
 package etcd
 
 import (

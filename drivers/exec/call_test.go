@@ -19,7 +19,8 @@ type waits struct{ drivers.Service }
 
 func (waits) Traits() drivers.Traits { return drivers.Traits{Waits: true} }
 
-// An acquisition is a wait and nothing else, of which the adapter tells the refusals, the attempts, and that the library gave up.
+// An acquisition is a wait and nothing else, of which the adapter tells the refusals, the attempts, and that the
+// library gave up.
 func TestCalls(t *testing.T) {
 	const isRefused = `{"event":"refused","session":1}` + "\n"
 	for _, tt := range []struct {

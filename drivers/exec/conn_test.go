@@ -105,8 +105,8 @@ func TestWaitThatHolds(t *testing.T) {
 	<-c.Done()
 }
 
-// answering returns the connection to an adapter which, having heard these requests, tells something and answers the last
-// one with such fields. end ends it, and returns the requests.
+// answering returns the connection to an adapter which, having heard these requests, tells something and answers the
+// last one with such fields. end ends it, and returns the requests.
 func answering(answer func(ops []string) (told, fields string)) (c *conn, end func() []string) {
 	requests, in := io.Pipe()
 	out, answers := io.Pipe()

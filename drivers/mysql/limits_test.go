@@ -11,8 +11,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 )
 
-// A wait ends with an error at a limit of the user, as it would in an application, and leaves no lock behind. At its own
-// deadline it ends without one, as it does where the limit is none of the lock's.
+// A wait ends with an error at a limit of the user, as it would in an application, and leaves no lock behind. At its
+// own deadline it ends without one, as it does where the limit is none of the lock's.
 func TestWaitEndsAtUserLimit(t *testing.T) {
 	t.Parallel()
 	statements := servertest.MySQL(t, servers.Options{Settings: map[string]string{"loose-max_statement_time": "0.5"}})
@@ -51,7 +51,8 @@ func TestWaitEndsAtUserLimit(t *testing.T) {
 	}
 }
 
-// A server that takes no writes refuses the designs that write, and the nearest limit of connections is told by its name.
+// A server that takes no writes refuses the designs that write, and the nearest limit of connections is told by its
+// name.
 func TestReadOnlyAndLimited(t *testing.T) {
 	t.Parallel()
 	server := servertest.MySQL(t, servers.Options{Settings: map[string]string{"read_only": "1", "max_user_connections": "8"}})

@@ -10,8 +10,8 @@ import (
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// A wait ends with an error at a limit of the user, as it would in an application, and leaves no lock behind. At its own
-// deadline it ends without one.
+// A wait ends with an error at a limit of the user, as it would in an application, and leaves no lock behind. At its
+// own deadline it ends without one.
 func TestWaitEndsAtUserLimit(t *testing.T) {
 	address := server(t)
 	forDesigns(t, func(t *testing.T, lock string) {

@@ -106,8 +106,8 @@ func (s *service) connectControl(ctx context.Context) error {
 	return nil
 }
 
-// readLimits reads the limits of the sessions, once, and lifts them for the service's own connection. Behind a pooler that
-// may be anybody's next.
+// readLimits reads the limits of the sessions, once, and lifts them for the service's own connection. Behind a pooler
+// that may be anybody's next.
 func (s *service) readLimits(ctx context.Context, c *conn) error {
 	lift := ", CASE WHEN current_setting(name, true) IS NOT NULL THEN set_config(name, '0', false) END"
 	if s.pooled {

@@ -240,8 +240,8 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	return fail("clean", err)
 }
 
-// Inspect implements drivers.Inspector, if every open node answers. The first one describes all; usage and evictions are
-// sums, and the run id is made of those of all nodes.
+// Inspect implements drivers.Inspector, if every open node answers. The first one describes all; usage and evictions
+// are sums, and the run id is made of those of all nodes.
 func (s *service) Inspect(ctx context.Context) (one drivers.Server, sum drivers.Usage, err error) {
 	var runs []string
 	var evicted int64

@@ -110,8 +110,8 @@ func lookup(t *testing.T, driver string) drivers.Driver {
 	return d
 }
 
-// TestUnnamedNodes: nodes without a host have that of the node that was asked, which go-redis cannot do; nodes with an unknown
-// host name are an error.
+// TestUnnamedNodes: nodes without a host have that of the node that was asked, which go-redis cannot do; nodes with
+// an unknown host name are an error.
 func TestUnnamedNodes(t *testing.T) {
 	cluster := servertest.Cluster(t, 2, servers.Options{})
 	set := func(name, value string) {

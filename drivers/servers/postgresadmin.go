@@ -114,10 +114,10 @@ func Begin(ctx context.Context, s *Server, database string) (pid int, end func()
 }
 
 // StartPgBouncer starts a pooler before a PostgreSQL server that listens on a port and has no password. It is in
-// transaction mode: it lends a client one of its connections to the server for each transaction. Its database sessions is
-// in session mode, with two connections, and is the server's database postgres. Each other database has a
-// pool, from which the connection that came back last is lent first. PgBouncer refuses to run as root: then it runs as
-// the user of StartPostgres.
+// transaction mode: it lends a client one of its connections to the server for each transaction. Its database
+// sessions is in session mode, with two connections, and is the server's database postgres. Each other database has a
+// pool, from which the connection that came back last is lent first. PgBouncer refuses to run as root: then it runs
+// as the user of StartPostgres.
 func StartPgBouncer(ctx context.Context, before *Postgres) (*Server, error) {
 	return start(ctx, &pgbouncerProgram, Options{}, func(_ context.Context, s *Server, o Options) error {
 		port, err := s.reserve()

@@ -38,11 +38,10 @@ type Observer interface{ ServiceRefused() }
 // After does what follows the first Try of an acquisition, which returned held and err: while another client has the
 // lock, it waits by w and tries again, until l.Deadline. With a nil w it does not wait. The observer may be nil.
 //
-// If the lock is not held and err is nil, it was taken: the attempt was contended if w is nil; otherwise it timed out, or
-// the library gave up.
-// The last Try is sent before the Deadline; its answer counts even if it comes later. An error of Try ends the
-// acquisition at once and leaves its outcome unknown, unless drivers.NoEffect says otherwise. An error of Wait, such as
-// ctx.Err(), follows a Try that was refused, so nothing is held and nothing is unknown.
+// If the lock is not held and err is nil, it was taken: the attempt was contended if w is nil; otherwise it timed
+// out, or the library gave up. The last Try is sent before the Deadline; its answer counts even if it comes later. An
+// error of Try ends the acquisition at once and leaves its outcome unknown, unless drivers.NoEffect says otherwise.
+// An error of Wait, such as ctx.Err(), follows a Try that was refused, so nothing is held and nothing is unknown.
 //
 // The caller makes the first Try itself because most acquisitions end with it and it blocks: with hundreds of clients,
 // each finds its stack out of the cache when the answer arrives, and one more frame between caller and driver is

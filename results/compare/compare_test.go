@@ -328,8 +328,8 @@ func TestBlindHead(t *testing.T) {
 	}
 }
 
-// TestRegressedWithinInterval: trials of a machine with two speeds, whose medians are further apart than the limit, and whose
-// interval rules the limit out: the figure that is judged is the one that is bounded.
+// TestRegressedWithinInterval: trials of a machine with two speeds, whose medians are further apart than the limit,
+// and whose interval rules the limit out: the figure that is judged is the one that is bounded.
 func TestRegressedWithinInterval(t *testing.T) {
 	some := func(n int, rate float64, m int, other float64) (recs []*results.Record) {
 		for range n {

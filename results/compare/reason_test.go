@@ -86,7 +86,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestDisturbed: what the server did in one trial of either side decides nothing, a violation of that trial least of all.
+// TestDisturbed: what the server did in one trial of either side decides nothing, a violation of that trial least of
+// all.
 func TestDisturbed(t *testing.T) {
 	const on = "locks/s<-5%,violations>0"
 	broken := func(recs []*results.Record, change func(s *results.Server)) []*results.Record {

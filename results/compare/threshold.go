@@ -28,10 +28,11 @@ const blanks = " \t\r\n"
 // ParseThresholds reads conditions: FIGURE, < or >, and VALUE, separated by commas, with blanks and line breaks where one
 // likes.
 //
-// A value with a sign and a percent sign is relative to the base, <-5% or >+10%; the sign has to fit, for a rise of more
-// than -5% is no condition that anybody means. A value without a sign is an amount of the head's: 50k, 0, 20ms, and for
-// figures that are shares of something also 80%; errors>1% is about errors/acquisition. A condition in the good
-// direction (locks/s>+5%) is taken: it asks for the alarm at any change, as one does of a load that must stay what it is.
+// A value with a sign and a percent sign is relative to the base, <-5% or >+10%; the sign has to fit, for a rise of
+// more than -5% is no condition that anybody means. A value without a sign is an amount of the head's: 50k, 0, 20ms,
+// and for figures that are shares of something also 80%; errors>1% is about errors/acquisition. A condition in the
+// good direction (locks/s>+5%) is taken: it asks for the alarm at any change, as one does of a load that must stay
+// what it is.
 //
 // The error is a *ThresholdError.
 func ParseThresholds(text string) ([]Threshold, error) {

@@ -192,7 +192,7 @@ var remediesOf = map[results.LimitedBy]string{
 
 // next returns what to try; empty if nothing is known to help.
 func next(c *results.Cell) string {
-	p, l, own := c.Plan(), c.Limit(), slices.Contains([]string{"rueidis", "go-redis"}, c.Plan().Driver) // no library's locks
+	p, l, own := c.Plan(), c.Limit(), slices.Contains([]string{"rueidis", "go-redis"}, c.Plan().Driver)
 	polls := own && slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && p.Lock != "fair"
 	batches := own && p.Topology == "" && p.Wait != "block" && p.Wait != "native"
 	switch {

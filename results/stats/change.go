@@ -13,9 +13,9 @@ import (
 // Change is what became of a figure from base to head; each value is one trial's. What follows holds for Compare; see
 // ComparePairs for what is otherwise in pairs.
 //
-// Ratio is the factor by which the trials of base have to be multiplied to look like those of head: the median of the ratios
-// of all pairs (Hodges and Lehmann, 1963), which Low and High enclose. It is not exactly that of the medians, which
-// benchstat has.
+// Ratio is the factor by which the trials of base have to be multiplied to look like those of head: the median of the
+// ratios of all pairs (Hodges and Lehmann, 1963), which Low and High enclose. It is not exactly that of the medians,
+// which benchstat has.
 type Change struct {
 	Base, Head Estimate
 
@@ -25,8 +25,8 @@ type Change struct {
 	// is not positive, or if Opposed.
 	Ratio float64
 
-	// Opposed: the medians went one way and the trials by pairs the other, by 2 % or more each, so that no ratio stands for
-	// both.
+	// Opposed: the medians went one way and the trials by pairs the other, by 2 % or more each, so that no ratio stands
+	// for both.
 	Opposed bool
 
 	// Low and High are the 95 % interval of the ratio (see Confidence). They are NaN where a value is not positive, or
@@ -98,8 +98,8 @@ func lower(a, b []float64) bool {
 	return 2*below+equal > len(a)*len(b) // more pairs below than above
 }
 
-// ratios returns the median ratio of all pairs of head over base, both sorted, and its interval: the k-th smallest and the
-// k-th largest.
+// ratios returns the median ratio of all pairs of head over base, both sorted, and its interval: the k-th smallest
+// and the k-th largest.
 func ratios(base, head []float64) (low, mid, high float64) {
 	low, mid, high = math.NaN(), math.NaN(), math.NaN()
 	if !positive(base) || !positive(head) {

@@ -97,7 +97,8 @@ func (s *Server) CheckServer(ctx context.Context, p spec.Plan, prefix string) (w
 	return fits(p, has, max(0, has.Connected-ours), lower)
 }
 
-// fits compares a cell with what its server, or each node of it, keeps and has room for beside the connections of others.
+// fits compares a cell with what its server, or each node of it, keeps and has room for beside the connections of
+// others.
 func fits(p spec.Plan, has drivers.Server, others int, lower string) (warning string, err error) {
 	need, _ := matrix.Connections(&p)
 	limit := cmp.Or(limitOf(p, has), "its limit")
