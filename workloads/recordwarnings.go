@@ -140,7 +140,7 @@ func (e *engine) nothingText(r *results.Record, t rest) string {
 	case r.Plan.Shared:
 		return text + ": other runs had the locks, or what they have left"
 	case r.Server.Replaced:
-		return text + ": the server was restarted or replaced"
+		return text + ": " + wasReplaced
 	case e.all.Granted == 0:
 		return text
 	case r.Bound.DeadKeys > 0:
@@ -161,7 +161,7 @@ func failingShare(r *results.Record, t rest) float64 {
 func failingText(r *results.Record, t rest) string {
 	share, stuck, cause := failingShare(r, t), stuckText(r), ""
 	if r.Server.Replaced {
-		cause = "the server was restarted or replaced: "
+		cause = wasReplaced + ": "
 	}
 	switch {
 	case share <= reportShare:

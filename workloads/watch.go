@@ -284,6 +284,8 @@ func (e *engine) fillSafety(r *results.Record) (s results.Safety) {
 	return s
 }
 
+const wasReplaced = "the server was restarted or replaced"
+
 // explain returns why locks that were lost early, or fencing tokens that went back, prove nothing against the lock; empty if
 // there is no reason. It is generous: a restart of the server is taken for the cause, and so is a request whose answer was
 // not heard and which may have had its effect late. A release of an owned lock removes one hold at most, so that with a
@@ -292,7 +294,7 @@ func (e *engine) explain(r *results.Record, breaches int64) string {
 	failed := e.all.Failed
 	switch {
 	case r.Server.Replaced:
-		return "the server was restarted or replaced"
+		return wasReplaced
 	case r.Server.Evicted >= breaches && breaches > 0:
 		return "the server evicted keys"
 	case failed >= breaches && failed > 0, failed > 0 && !(e.traits.Owned && e.sameServer()):
