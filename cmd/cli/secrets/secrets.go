@@ -70,7 +70,7 @@ var (
 	bare = regexp.MustCompile(`(?i)(?:^|\s)` + named + `\s*=\s*(\S)(\S*)`)
 )
 
-const named = `(?:(?:ssl)?passw(?:or)?d|pwd|secret)`
+const named = `(?:[\w-]*(?:passw(?:or)?d|pwd|secret|token|api[_-]?key))`
 
 // Learn adds the passwords of all addresses in a text, each of any length where it stands there.
 func (s *Secrets) Learn(text string) {

@@ -49,6 +49,8 @@ func TestLearn(t *testing.T) {
 		`host=h password=a"b,c;d&e dbname=x`:       "host=h password=*** dbname=x",
 		"host=h password='never ends":              "host=h password=*** ends",
 		"postgres://h/db?x=y&password=abc&z":       "postgres://h/db?x=y&password=***&z",
+		"token=abcdef":                             "token=***",
+		"-param authToken=abcdef and abcdef":       "-param authToken=*** and ***",
 		"a: b\npassword: \"it is\" # so\nc: d":     "a: b\npassword: ***\nc: d",
 		"LOCKBENCH_PASSWORD_FILE=/x: no such file": "LOCKBENCH_PASSWORD_FILE=/x: no such file",
 		"a mail to me@example.org at 10:20":        "a mail to me@example.org at 10:20",
