@@ -50,7 +50,7 @@ func TestLearn(t *testing.T) {
 		"host=h password='never ends":              "host=h password=*** ends",
 		"postgres://h/db?x=y&password=abc&z":       "postgres://h/db?x=y&password=***&z",
 		"token=abcdef":                             "token=***",
-		"-param authToken=abc1DEF and abc1DEF":       "-param authToken=*** and ***",
+		"-param authToken=abc1DEF and abc1DEF":     "-param authToken=*** and ***",
 		"a: b\npassword: \"it is\" # so\nc: d":     "a: b\npassword: ***\nc: d",
 		"LOCKBENCH_PASSWORD_FILE=/x: no such file": "LOCKBENCH_PASSWORD_FILE=/x: no such file",
 		"a mail to me@example.org at 10:20":        "a mail to me@example.org at 10:20",
