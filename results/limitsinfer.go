@@ -286,10 +286,7 @@ func (i *inference) keyShare() (share float64, known bool) {
 // not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free. Records from before
 // it was measured have the deaths that others recovered from, each for a lease at the most.
 func (i *inference) deadTime(share float64) (blocked float64) {
-	var lease time.Duration
-	for _, g := range i.r.Plan.Groups() {
-		lease = max(lease, g.TTL)
-	}
+	lease := i.r.Plan.LongestLease()
 	deaths, each := float64(i.Latency[Recovery].Count), i.mean(Recovery)
 	if lease > 0 {
 		each = min(each, lease.Seconds())

@@ -405,7 +405,7 @@ type Bound struct {
 	// Dead is how much of the window keys were locked by holders that had died, summed over the keys; DeadWaits is how
 	// much of it clients waited for such keys, summed over the clients. DeadKeys of them were still locked when it
 	// closed, and the first of these had been from DeadFrom on. All are 0 in records from before they were measured, and
-	// of several processes.
+	// DeadWaits of several processes.
 	Dead      time.Duration `json:"dead_ns,omitempty" trials:"sum"`
 	DeadWaits time.Duration `json:"dead_waits_ns,omitempty" trials:"sum"`
 	DeadKeys  int64         `json:"dead_keys,omitempty" trials:"sum"`

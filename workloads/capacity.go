@@ -41,25 +41,24 @@ func (e *engine) fillBound(r *results.Record, t rest) {
 	}
 }
 
-// fillDead fills in how long keys were locked by holders that had died. A key may be granted in another process or
-// run after a death, which this one does not see.
+// fillDead fills in how long keys were locked by holders that had died. A key may be granted in another run after a
+// death, which this one does not see.
 func (e *engine) fillDead(b *results.Bound) {
 	p := &e.run.Plan
 	mortal := slices.ContainsFunc(p.Groups(), func(c spec.Class) bool { return c.Crash > 0 })
-	if e.oracle == nil || !mortal || p.Shared || p.Processes > 1 {
+	if e.oracle == nil || !mortal || p.Shared {
 		return
-	}
-	var lease time.Duration
-	for _, g := range p.Groups() {
-		lease = max(lease, g.TTL)
 	}
 	b.Dead, b.DeadWaits = time.Duration(e.dead.locked.Load()), time.Duration(e.dead.waited.Load())
 	for key := range e.keys {
 		died := e.oracle.Died(key)
+		if e.ranks != nil {
+			died = e.swept.Died[key]
+		}
 		if died == 0 || died >= e.until() {
 			continue
 		}
-		freed := e.freed(died, lease)
+		freed := e.freed(died, p.LongestLease())
 		b.Dead += e.inside(died, freed)
 		if freed < e.until() {
 			continue

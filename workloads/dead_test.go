@@ -3,8 +3,10 @@ package workloads
 import (
 	"cmp"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
 )
@@ -18,11 +20,14 @@ func TestDeadKeys(t *testing.T) {
 		dead, from    time.Duration
 		locked        int64
 		by            results.LimitedBy
+		processes     int
 	}{
 		"for ever":          {keys: 1, clients: 4, dead: 9990 * ms, from: 10 * ms, locked: 1, by: results.ByDead},
 		"since the warm-up": {keys: 1, clients: 4, warmup: time.Second, dead: 10 * time.Second, locked: 1, by: results.ByDead},
 		"some of many":      {keys: 100, clients: 4, dead: 4 * 9990 * ms, from: 10 * ms, locked: 4, by: results.ByDead},
 		"until the lease":   {keys: 1, clients: 4, ttl: 100 * ms, dead: 9000 * ms, by: results.ByDead},
+		"three processes":   {keys: 1, clients: 9, dead: 9990 * ms, from: 10 * ms, locked: 1, by: results.ByDead, processes: 3},
+		"their lease":       {keys: 1, clients: 9, ttl: 100 * ms, dead: 9000 * ms, by: results.ByDead, processes: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := plan("memory", "mutex")
@@ -31,12 +36,20 @@ func TestDeadKeys(t *testing.T) {
 			if test.keys > 1 {
 				p.KeyDist = spec.Must(spec.ParseKeys("own"))
 			}
-			bubble(t, p, nil, func(t *testing.T, r *results.Record) {
+			check := func(t *testing.T, r *results.Record) {
 				b, l := r.Bound, r.Limit()
 				near := func(a, b time.Duration) bool { return (a - b).Abs() <= max(20*ms, b/50) }
 				if !near(b.Dead, test.dead) || b.DeadKeys != test.locked || !near(b.DeadFrom, test.from) || l.By != test.by {
 					t.Errorf("%d grants, %d deaths: %+v, limited by %q %+v, partial %q", r.Counts.Acquired, r.Counts.Crashed, b, l.By, l, r.Partial)
 				}
+			}
+			if p.Processes = test.processes; p.Processes == 0 {
+				bubble(t, p, nil, check)
+				return
+			}
+			synctest.Test(t, func(t *testing.T) {
+				svc := open(t, p)
+				check(t, fleetOf(t, p, func(int) drivers.Service { return svc }, nil))
 			})
 		})
 	}

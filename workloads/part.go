@@ -208,7 +208,13 @@ func (e *engine) sweep(holds []oracle.Ranked) {
 	}
 	shard := e.recorder.Borrow()
 	defer e.recorder.Return(shard)
-	record := shard.Record
+	lease := e.freed(0, e.run.Plan.LongestLease())
+	e.dead.locked.Store(0) // this process saw some of the grants that end it
+	record := func(m results.MetricIndex, d time.Duration) {
+		if shard.Record(m, d); m == results.RecoveryIndex {
+			e.dead.locked.Add(int64(min(d, lease)))
+		}
+	}
 	if e.run.Plan.Shared {
 		record = func(results.MetricIndex, time.Duration) {}
 	}

@@ -151,7 +151,7 @@ func limited(c *results.Cell) string {
 	release := lasting("release", c.Latency[results.Release].Mean) +
 		map[bool]string{true: fmt.Sprintf(", %.1f × unloaded", l.Slower)}[l.Slower >= 2]
 	key := []string{share("held", l.Held), share("in transit", l.Moving), share("dead", l.Dead),
-		map[bool]string{true: lasting("from", c.Bound.DeadFrom)}[l.By == results.ByDead],
+		map[bool]string{true: lasting("from", c.Bound.DeadFrom)}[l.By == results.ByDead && view.DeadKeys(c) > 0],
 		share("free while wanted", l.Waited), share("free", l.Idle), release}
 	var of []string
 	switch l.By {

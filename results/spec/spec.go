@@ -100,6 +100,14 @@ func (p *Plan) Groups() []Class {
 	return []Class{{Load: p.Load}}
 }
 
+// LongestLease returns the longest of the leases that the clients of p ask for.
+func (p *Plan) LongestLease() (ttl time.Duration) {
+	for _, g := range p.Groups() {
+		ttl = max(ttl, g.TTL)
+	}
+	return ttl
+}
+
 // Share is the part of a load that one of several processes has, its rank being from 0. The zero value is the whole
 // load.
 type Share struct{ Rank, Ranks int }

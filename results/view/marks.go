@@ -54,12 +54,7 @@ var AllMarks = []Mark{
 	failed("read-only", "readonly", "the server took no writes", "an address that takes writes (-addr)"),
 	failed("conn limit", "limit", "the server or the role may have no more connections", "fewer clients or -conns, or a higher limit there"),
 	failed("statement limit", "ended", "the server ended requests at a limit of its user", "no time limits for statements of this user"),
-	counted("dead keys", true, "holders died, and most of their keys stayed locked", func(c *results.Cell) int64 {
-		if n := c.Counts.Crashed - c.Latency[results.Recovery].Count; 2*n > c.Counts.Crashed {
-			return n
-		}
-		return 0
-	}),
+	counted("dead keys", true, "holders died, and most of their keys stayed locked", DeadKeys),
 	when("unverified", false, "the server's certificate was not verified",
 		func(c *results.Cell) bool { return c.First().Server.Network == results.Unverified }),
 	when("beaten", false, "it was faster than the estimated bound", (*results.Cell).Beaten),
@@ -105,6 +100,17 @@ func failed(code, class, line, remedy string) Mark {
 		}
 		return n
 	}).remedy(remedy)
+}
+
+// DeadKeys returns how many keys were still locked by holders that had died when a trial of c was over, at the most, if
+// those are most of its deaths.
+func DeadKeys(c *results.Cell) (most int64) {
+	for _, r := range c.Trials {
+		if n := r.Bound.DeadKeys; 2*n > r.Counts.Crashed {
+			most = max(most, n)
+		}
+	}
+	return most
 }
 
 func (m Mark) remedy(text string) Mark {

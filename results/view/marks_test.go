@@ -18,11 +18,15 @@ func TestMarks(t *testing.T) {
 		{"replaced in one of two trials", func(c *results.Cell) { c.Trials[1].Server.Replaced = true }, "replaced"},
 		{"evicted in both", func(c *results.Cell) { c.Trials[0].Server.Evicted, c.Trials[1].Server.Evicted = 3, 1200 }, "evicted 1,203"},
 		{"most dead holders recovered", func(c *results.Cell) {
-			c.Counts.Crashed, c.Latency = 10, map[results.Metric]results.Latency{results.Recovery: {Count: 5}}
+			c.Trials[0].Counts.Crashed, c.Trials[0].Bound.DeadKeys = 10, 5
 		}, ""},
 		{"few dead holders recovered", func(c *results.Cell) {
-			c.Counts.Crashed, c.Latency = 10, map[results.Metric]results.Latency{results.Recovery: {Count: 4}}
+			c.Trials[0].Counts.Crashed, c.Trials[0].Bound.DeadKeys = 10, 6
 		}, "dead keys 6"},
+		{"the key died in the warm-up of both", func(c *results.Cell) {
+			c.Trials[0].Bound.DeadKeys, c.Trials[1].Bound.DeadKeys = 1, 1
+		}, "dead keys 1"},
+		{"nobody wanted the keys of the dead, whose leases ended", func(c *results.Cell) { c.Trials[0].Counts.Crashed = 10 }, ""},
 		{"1 % refused for lack of room, with the warm-up", func(c *results.Cell) {
 			c.Counts.Acquired, c.Counts.Errors, c.Counts.EarlyErrors = 400, map[string]int64{"full": 1}, map[string]int64{"full": 3}
 		}, "no room 4"},

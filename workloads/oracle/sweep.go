@@ -43,6 +43,8 @@ type Swept struct {
 	Until time.Duration // holds from then on are left out, as some rank has not logged all; math.MaxInt64 if each has
 
 	Changes, LongestRun int64 // results.Fairness of the grants in the window
+
+	Died map[int]time.Duration // when the last holder of a key died, by key; the others are left out
 }
 
 // groupKeys is how many keys are swept at a time, which bounds the memory.
@@ -56,7 +58,7 @@ func Sweep(
 	ranks []Ranked, keys int, from, until time.Duration, record func(m results.MetricIndex, d time.Duration),
 	violated ...func(at time.Duration),
 ) (Swept, error) {
-	w := sweep{all: keys, from: from, until: until, record: record, violated: violated, swept: Swept{Until: never}}
+	w := sweep{all: keys, from: from, until: until, record: record, violated: violated, swept: Swept{Until: never, Died: map[int]time.Duration{}}}
 	if err := w.clocks(ranks); err != nil {
 		return Swept{}, err
 	}
@@ -66,6 +68,11 @@ func Sweep(
 			return Swept{}, err
 		}
 		w.swept.Events = First(w.swept.Events)
+		for i := range w.keys {
+			if k := &w.keys[i]; k.died {
+				w.swept.Died[w.first+i] = k.freed
+			}
+		}
 	}
 	w.swept.Overlap = max(w.swept.Overlap, w.swept.Longest)
 	return w.swept, nil
