@@ -241,7 +241,7 @@ func together(ranks []results.Rank) results.Generator {
 	g := ranks[0].Generator
 	for _, r := range ranks[1:] {
 		results.Add(&g, r.Generator)
-		if lengthOf(r.Generator.Pauses) > lengthOf(g.Pauses) {
+		if results.LengthOf(r.Generator.Pauses) > results.LengthOf(g.Pauses) {
 			g.Pauses = r.Generator.Pauses
 		}
 	}

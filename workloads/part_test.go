@@ -400,7 +400,7 @@ func TestPausesOfRanks(t *testing.T) {
 		ranks = append(ranks, results.Rank{Generator: results.Generator{Pauses: append(more, stop), Paused: time.Second}})
 	}
 	g := together(ranks)
-	if g.Paused != time.Second || len(g.Pauses) != 2 || lengthOf(g.Pauses) != 1200*ms {
+	if g.Paused != time.Second || len(g.Pauses) != 2 || results.LengthOf(g.Pauses) != 1200*ms {
 		t.Errorf("paused for %v, in %v", g.Paused, g.Pauses)
 	}
 }

@@ -41,7 +41,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 	addAll := func(texts ...string) {
 		r.Warnings = append(r.Warnings, slices.DeleteFunc(texts, func(text string) bool { return text == "" })...)
 	}
-	addAll(matrix.SessionWarning(*p, e.after.server.Session), pauseWarning(r))
+	addAll(matrix.SessionWarning(*p, e.after.server.Session))
 	if !e.standing.ended {
 		addAll(grantGapWarning(r, e.ticker.grantGap))
 	}
@@ -112,14 +112,13 @@ func (e *engine) leftWarning(r *results.Record) string {
 
 // partial returns why r is less than a whole trial; empty for a whole one.
 func (e *engine) partial(r *results.Record, t rest) string {
-	paused := r.Generator.Paused
 	switch {
 	case e.cut.Load():
 		return cmp.Or(e.why, "interrupted")
 	case !readable(e.after.err):
 		return fmt.Sprintf("the server did not answer at the end: %v", e.after.err)
-	case paused >= minStopped && float64(paused) >= stoppedShare*float64(r.Elapsed):
-		return fmt.Sprintf("lockbench itself did not run for %s of %s", format.Duration(paused), format.Duration(r.Elapsed))
+	case r.StoppedLong():
+		return fmt.Sprintf("lockbench itself did not run for %s of %s", format.Duration(r.Generator.Paused), format.Duration(r.Elapsed))
 	case r.Counts.Acquired == 0 && r.Counts.Wanted() > 0:
 		return e.nothingText(r, t)
 	case failingShare(r, t) > failedShare:

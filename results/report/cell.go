@@ -52,7 +52,7 @@ func runFacts(v *view.Run, c *results.Cell) *Table {
 		t.fact(Plain, "outcomes", format.Join(lists.Of["outcomes"]...))
 		t.fact(Warn, "errors", errorsOf(c.Counts))
 		t.tellMarks(c)
-		t.fact(Warn, "note", strings.Join(c.Warnings[:firstNotes(c)], ""))
+		t.fact(Warn, "note", strings.Join(c.Warnings[:min(1, len(c.Warnings))], ""))
 	} else if !c.Violated() {
 		todo = map[bool]string{true: prove(c)}[v.Rivals]
 	}
@@ -99,7 +99,7 @@ func figures(v *view.Run) (blocks []Block) {
 		if len(v.Cells) > 1 {
 			t = facts("row", v.Names[i], "limited by", limited(c))
 		} else {
-			notes = notes[firstNotes(c):]
+			notes = notes[min(1, len(notes)):]
 		}
 		for _, list := range lists.Keys {
 			t.fact(Plain, list, format.Join(lists.Of[list]...))
@@ -194,10 +194,11 @@ var remediesOf = map[results.LimitedBy]string{
 func next(c *results.Cell) string {
 	p, l, own := c.Plan(), c.Limit(), slices.Contains([]string{"rueidis", "go-redis"}, c.Plan().Driver)
 	polls := own && slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && p.Lock != "fair"
+	hold := max(p.Hold, c.Latency[results.Hold].Max)
 	batches := own && p.Topology == "" && p.Wait != "block" && p.Wait != "native"
 	switch {
-	case c.Violated() && p.TTL > 0 && p.Hold >= p.TTL && !p.Renew:
-		return "-renew, or -ttl above the hold of " + format.Exact(p.Hold)
+	case c.Violated() && c.First().Traits.Expires && hold >= p.TTL && !p.Renew:
+		return "-renew, or -ttl above the longest hold, " + format.Duration(hold)
 	case c.Violated(), l.By == results.ByDead && !c.First().Traits.Expires && !c.First().Traits.Session:
 		return remediesOf[results.ByLock]
 	case l.By == results.ByGenerator && p.Pipelining == "batch" && c.Generator.Delayed:

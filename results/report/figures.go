@@ -131,27 +131,26 @@ func headline(c *results.Cell) string {
 // tellMarks adds what the marks of a cell mean, but for what its limit says.
 func (t *Table) tellMarks(c *results.Cell) {
 	for _, m := range marks(c) {
-		if m.Code == "saturated" && c.Limit().By.Busy() || m.Code == "errors" || m.Code == "unknown" {
-			continue // the limit says it, or the outcomes
+		if m.Code == "saturated" && c.Limit().By.Busy() || m.Code == "errors" || m.Code == "unknown" ||
+			m.Code == "partial" && c.First().StoppedLong() {
+			continue // the limit says it, the outcomes, or what follows
 		}
 		if m.Code == "paused" {
-			var paused time.Duration
-			for _, p := range c.Generator.Pauses {
-				paused += p.Length
-			}
-			m.Line = "lockbench did not run for " + format.Duration(paused) + ": latencies include it"
+			m.Line = pausedLine(c)
 		}
 		t.fact(m.Tone, strings.TrimSpace(m.Code+" "+m.Args), m.Line)
 	}
 }
 
-// firstNotes returns how many of the notes of a cell stand on the first screen: one, if it was not paused, which is
-// noted too.
-func firstNotes(c *results.Cell) int {
-	if len(c.Generator.Pauses) > 0 {
-		return 0
+// pausedLine says for how long lockbench was stopped or, if it never was, had no core.
+func pausedLine(c *results.Cell) string {
+	pauses, ran := c.Generator.Pauses, "lockbench got no core for "
+	if c.Generator.Stopped() {
+		pauses = slices.DeleteFunc(slices.Clone(pauses), func(p results.Pause) bool { return p.Starved })
+		ran = "lockbench did not run for "
 	}
-	return min(1, len(c.Warnings))
+	cause := map[bool]string{true: "all violations came from it"}[view.Cause(c).Code == "paused"]
+	return format.Join(ran+format.Duration(results.LengthOf(pauses)), "first at "+format.Duration(pauses[0].At), "latencies include it", cause)
 }
 
 // toneOf returns the tone of a row: bad for a broken promise, a warning for figures that are doubtful.

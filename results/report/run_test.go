@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -297,5 +298,42 @@ func TestLinear(t *testing.T) {
 	}
 	if few, many := work(50), work(200); many > 6*few {
 		t.Errorf("%s allocations for 50 cells, %s for 200", format.Three(few), format.Three(many))
+	}
+}
+
+// TestPausedLine: what a stop of lockbench explains is not the lock's fault, and starvation is no stop.
+func TestPausedLine(t *testing.T) {
+	const ms = time.Millisecond
+	starved := results.Pause{At: 100 * ms, Length: 300 * ms, Starved: true}
+	stopped := results.Pause{At: 2 * time.Second, Length: 700 * time.Millisecond}
+	for name, c := range map[string]struct {
+		pauses     []results.Pause
+		violations []time.Duration
+		saturated  bool
+		line, next string
+	}{
+		"stopped":        {pauses: []results.Pause{starved, stopped}, saturated: true, line: "lockbench did not run for 700 ms · first at 2.00 s · latencies include it"},
+		"starved":        {pauses: []results.Pause{starved}, line: "lockbench got no core for 300 ms · first at 100 ms · latencies include it"},
+		"saturated says": {pauses: []results.Pause{starved}, saturated: true},
+		"violations from it": {pauses: []results.Pause{stopped}, violations: []time.Duration{2100 * ms},
+			line: "lockbench did not run for 700 ms · first at 2.00 s · latencies include it · all violations came from it", next: "run again"},
+		"violations before it": {pauses: []results.Pause{stopped}, violations: []time.Duration{1100 * ms, 2100 * ms},
+			line: "lockbench did not run for 700 ms · first at 2.00 s · latencies include it", next: "another design"},
+	} {
+		r := record(0)
+		r.Plan.TTL, r.Traits.Expires = 500*ms, true
+		r.Generator.Pauses, r.Generator.Saturated = c.pauses, c.saturated
+		for _, at := range c.violations {
+			r.Safety.Events = append(r.Safety.Events, results.Violation{At: at})
+			r.Safety.Violations++
+		}
+		cell := cellsOf(t, r)[0]
+		line := ""
+		if slices.ContainsFunc(marks(cell), func(m Mark) bool { return m.Code == "paused" }) {
+			line = strings.ReplaceAll(pausedLine(cell), "\u00a0", " ")
+		}
+		if next := cmp.Or(view.Cause(cell).Remedy, next(cell)); line != c.line || !strings.HasPrefix(next, c.next) {
+			t.Errorf("%s: %q, next %q; want %q, next %q", name, line, next, c.line, c.next)
+		}
 	}
 }

@@ -16,7 +16,7 @@ type Mark struct {
 	Line  string `json:"means"` // what it means; help marks has a paragraph
 	Doubt bool   `json:"doubt"` // the figures are not valid as they stand
 
-	// Remedy is what to do if the server, and not the lock, is the cause of violations and lost time.
+	// Remedy is what to do if this, and not the lock, is the cause of violations and lost time.
 	Remedy string `json:"-"`
 
 	of func(c *results.Cell) string // the text, empty if it does not apply
@@ -30,7 +30,9 @@ var AllMarks = []Mark{
 	when("shared", true, "other runs had the same keys", func(c *results.Cell) bool { return c.Plan().Shared }),
 	{Code: "saturated", Doubt: true, Line: "lockbench or its machine was too busy: the lock may do better", of: saturated},
 	when("paused", true, "lockbench itself did not run for a while: latencies include it",
-		func(c *results.Cell) bool { return len(c.Generator.Pauses) > 0 }),
+		func(c *results.Cell) bool { // who was just starved is saturated
+			return c.Generator.Stopped() || len(c.Generator.Pauses) > 0 && !c.Generator.Saturated
+		}).remedy("run again; lockbench prove shows what a pause does"),
 	when("unbalanced", true, "by Little's law its figures contradict each other", func(c *results.Cell) bool {
 		b := c.Bound // that errors may explain
 		return b.Little > 0 && !b.Balanced() && (b.Little > 1 || c.Counts.Failed() == 0)
@@ -118,14 +120,21 @@ func (m Mark) remedy(text string) Mark {
 	return m
 }
 
-// Cause returns the mark of what the server did to the locks of c; empty if nothing is known.
+// Cause returns the mark of what the server did to the locks of c, or the pauses that all recorded violations came from; empty
+// if nothing is known.
 func Cause(c *results.Cell) Mark {
 	for _, m := range Marks(c) {
-		if m.Remedy != "" {
+		if m.Remedy != "" && (m.Code != "paused" || byPauses(c)) {
 			return m
 		}
 	}
 	return Mark{}
+}
+
+func byPauses(c *results.Cell) bool {
+	return c.Violated() && !slices.ContainsFunc(c.Trials, func(r *results.Record) bool {
+		return r.ViolationsByPauses() < len(r.Safety.Events)
+	})
 }
 
 // saturated says how many trials are, of several.
