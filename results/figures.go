@@ -81,8 +81,13 @@ func (f Figures) Efficiency() float64 {
 	return f.Bound.Efficiency
 }
 
-// Beaten reports whether the throughput is above the bound, by more than a figure of it in per cent would show.
-func (c *Cell) Beaten() bool { return c.Figures().Efficiency() >= 1.005 }
+// Beaten reports whether the throughput is above the bound, by more than a figure of it in per cent would show, and by more
+// than the lock of each client that the window may have had at its edges.
+func (c *Cell) Beaten() bool {
+	f := c.Figures()
+	above := (f.Efficiency() - 1) * f.Bound.LocksPerS * f.Elapsed.Seconds()
+	return f.Efficiency() >= 1.005 && above > float64(c.Plan().Clients)
+}
 
 // Open reports whether c is an open loop, for a class of its clients at least.
 func (c *Cell) Open() bool {

@@ -48,7 +48,8 @@ func (by LimitedBy) Busy() bool {
 //     executes the commands ran for 90 % of the time; or ran or waited for a core that lockbench cannot have had.
 //  5. dead holders, if locks hold up the clients (Contended), and more than half of their waits are for dead keys.
 //  6. generator, by its own verdict; or what else had the larger share of the cores that lockbench runs on: other programs, the
-//     host, or the server (machine), for which a third of what both used is enough.
+//     host, or the server (machine), for which a third of what both used is enough. Not if locks hold up the clients, and
+//     nine tenths of the keys' time would be as it is on a machine with time to spare.
 //  7. connections: as many requests are under way or wait for a connection as the pool has.
 //  8. key or lock, if locks hold up the clients: key if it is locked (held or changing hands) for longer than it is free although
 //     a client waits. If that is not Known, neither is the limit.

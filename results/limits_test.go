@@ -151,6 +151,16 @@ func TestLimit(t *testing.T) {
 			r.Counts.Dropped, r.Bound.By, r.Bound.Efficiency = 1000, "rate", 0.98
 		}, ByClients},
 		{"free keys, on a busy machine", closed, func(r *Record) { waiting(r); r.Plan.Keys, r.Generator.Saturated = 50, true }, ByGenerator},
+		{"long holds of few keys, on a busy machine", closed, func(r *Record) {
+			r.Plan.Clients, r.Plan.Keys, r.Bound.Waited, r.Counts.Acquired = 8, 4, 44*time.Second, 33
+			r.Bound.Efficiency, r.Bound.LocksPerS, r.Generator.Saturated = 0.82, 4, true
+			r.Latency[Hold], r.Latency[Acquire], r.Latency[Handoff] = of(33, time.Second), of(33, time.Second), of(20, 250*time.Millisecond)
+			r.Latency[Release], r.Latency[Hiccup] = of(33, 2*time.Millisecond), of(2000, 20*time.Millisecond)
+		}, ByKey},
+		{"short holds of few keys, on a busy machine", closed, func(r *Record) {
+			waiting(r)
+			r.Generator.Saturated, r.Latency[Hiccup] = true, of(2000, time.Millisecond)
+		}, ByGenerator},
 		{"one try each, mostly refused", closed, func(r *Record) {
 			r.Counts.Contended, r.Latency[Refusal] = 2_000_000, of(2_000_000, 200*time.Microsecond)
 		}, ByLock},
@@ -453,7 +463,7 @@ func TestGroupClasses(t *testing.T) {
 // TestBeaten holds an estimate against what was reached: 100 % as it is printed is no warning yet.
 func TestBeaten(t *testing.T) {
 	for efficiency, want := range map[float64]bool{0.9: false, 1: false, 1.004: false, 1.006: true, 1.3: true} {
-		c := &Cell{Trials: []*Record{closed()}, Bound: Bound{LocksPerS: 1000, Efficiency: efficiency}}
+		c := &Cell{Trials: []*Record{closed()}, Bound: Bound{LocksPerS: 5000, Efficiency: efficiency}}
 		if got := c.Beaten(); got != want {
 			t.Errorf("%v of the bound: beaten %t", efficiency, got)
 		}
@@ -461,6 +471,9 @@ func TestBeaten(t *testing.T) {
 		if e := c.Figures().Efficiency(); !math.IsNaN(e) || c.Beaten() {
 			t.Errorf("%v of the bound with two holders at once: efficiency %v, beaten %t", efficiency, e, c.Beaten())
 		}
+	}
+	if c := (&Cell{Trials: []*Record{closed()}, Bound: Bound{LocksPerS: 64, Efficiency: 1.1}}); c.Beaten() {
+		t.Error("beaten by one lock of each client, which the window had at its edges")
 	}
 	if c := (&Cell{Trials: []*Record{closed()}, Bound: Bound{Efficiency: 2}}); c.Beaten() {
 		t.Error("beaten without a bound")

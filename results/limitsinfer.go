@@ -68,7 +68,7 @@ func (i *inference) limitedBy() LimitedBy {
 		return ByServerCPU
 	case l.Contended && l.Blocked > mostly*l.Waiting: // 5
 		return ByDead
-	case i.Generator.Saturated: // 6
+	case i.Generator.Saturated && i.slowed(): // 6
 		return i.busyCores()
 	case i.poolFull(): // 7
 		return ByConnections
@@ -96,6 +96,17 @@ func (i *inference) lostToErrors() bool {
 
 // reaches reports whether the throughput is near the bound, and that is made by what it says.
 func (i *inference) reaches(by string) bool { return i.Efficiency() >= nearLimit && i.Bound.By == by }
+
+// slowed reports whether a machine with time to spare may raise the throughput by a tenth. If locks hold up the clients, it does so
+// in the time in which keys change hands, and by as much of a wait for a key that is free as lockbench runs late.
+func (i *inference) slowed() bool {
+	l, late := i.l, i.Latency[Hiccup]
+	if !l.Contended || !l.Known || late.Count == 0 {
+		return true
+	}
+	keys := float64(i.r.Plan.Keys)
+	return l.Moving+min(l.Waited, i.Rate/keys*late.Mean.Seconds()) > 1-nearLimit
+}
 
 // serverBusy returns what the server used of the cores that it can use; 0 if that is not known.
 func (i *inference) serverBusy() float64 {
