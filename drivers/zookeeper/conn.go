@@ -43,6 +43,8 @@ type endpoint struct {
 	auth    string // user:password; empty: none
 	acl     []zk.ACL
 	buffer  int // bytes of a request
+
+	refused func(context.Context) error // why a server that ends connections takes no session, if it is known
 }
 
 // lasts returns how long the server lets a session live of which it does not hear.
@@ -76,6 +78,7 @@ type conn struct {
 	stale      int     // requests made on earlier ones that are still in the library
 	attempts   int     // connection attempts since the last success
 	lastErr    error   // why the last one failed
+	refusal    error   // of endpoint.refused
 	wire       *wire   // the present connection
 }
 
@@ -141,6 +144,8 @@ func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e en
 		switch {
 		case c.closing.Err() != nil:
 			err = errClosed
+		case c.refusal != nil:
+			err = c.refusal
 		case c.ready && c.stale == 0 && within != 0 && within != c.session:
 			err = errExpired
 		case c.ready && c.stale == 0:

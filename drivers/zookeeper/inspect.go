@@ -66,7 +66,7 @@ func remove(ctx context.Context, k *caller, node string) error { return k.delete
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
-	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit, Session: s.to.lasts()}
+	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit, ClientLimit: s.limitName, Session: s.to.lasts()}
 	usage := drivers.Usage{CPU: -1, BytesIn: -1, BytesOut: -1}
 	for i, address := range s.to.servers {
 		fields, err := s.command(ctx, address, "srvr", ": ")
@@ -98,25 +98,24 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-// connections returns the number of connections that the server accepts from one address; 0 if there is no limit, or
+// connections returns the setting that bounds the connections from one address, and its value; 0 if there is no limit, or
 // the server does not tell. In an ensemble it is unknown which member a session connects to.
-func (s *service) connections(ctx context.Context) int {
+func (s *service) connections(ctx context.Context) (name string, limit int) {
 	if len(s.to.servers) > 1 {
-		return 0
+		return "", 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
 	fields, err := s.command(ctx, s.to.servers[0], "conf", "=")
 	if err != nil {
-		return 0
+		return "", 0
 	}
-	limit := 0
-	for _, name := range []string{"maxClientCnxns", "maxCnxns"} {
-		if n, err := strconv.Atoi(fields[name]); err == nil && n > 0 && (limit == 0 || n < limit) {
-			limit = n
+	for _, setting := range []string{"maxClientCnxns", "maxCnxns"} {
+		if n, err := strconv.Atoi(fields[setting]); err == nil && n > 0 && (limit == 0 || n < limit) {
+			name, limit = setting, n
 		}
 	}
-	return limit
+	return name, limit
 }
 
 // command sends a server one of its four-letter commands and parses the lines of the answer. A server that refuses to

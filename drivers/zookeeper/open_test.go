@@ -272,7 +272,8 @@ func TestInspect(t *testing.T) {
 		}
 		inspector, _ := drivers.As[drivers.Inspector](svc)
 		server, usage, err := inspector.Inspect(t.Context())
-		if err != nil || server.Name != "zookeeper" || usage.Commands >= 0 || server.MaxClients != want {
+		if err != nil || server.Name != "zookeeper" || usage.Commands >= 0 || server.MaxClients != want ||
+			(server.ClientLimit == "maxClientCnxns") != (want > 0) {
 			t.Errorf("%q: %+v, %+v, %v", commands, server, usage, err)
 		}
 	}

@@ -25,6 +25,9 @@ const (
 // The pauses between two rounds of connection attempts grow from the first to the second of these.
 const minPause, maxPause = 10 * time.Millisecond, 200 * time.Millisecond
 
+// patience is how many rounds may fail until the reason is looked for: crashed clients may still have connections.
+const patience = 3
+
 // What the wire must know of the protocol: the xid of all pings, and which operations are lockbench's. The library's
 // own are setAuth (100), setWatches (101) and close (-11).
 const pingXID, ownOps = -2, 100
@@ -52,6 +55,9 @@ func (h *hosts) Next() (string, bool) {
 // connect is the library's dialer. One goroutine of the library calls it, when the last connection is finished.
 func (c *conn) connect(_, address string, _ time.Duration) (net.Conn, error) {
 	round := c.begin()
+	if round == patience && c.to.refused != nil {
+		c.refuse(c.to.refused(c.closing))
+	}
 	if pause := min(minPause<<min(round, 10), maxPause); round > 0 {
 		select {
 		case <-time.After(pause/2 + rand.N(pause/2)):
@@ -72,6 +78,16 @@ func (c *conn) connect(_, address string, _ time.Duration) (net.Conn, error) {
 		return nil, errClosed
 	}
 	return w, nil
+}
+
+// refuse ends the wait for the first session, if err says why there is none.
+func (c *conn) refuse(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == 0 && err != nil {
+		c.refusal = err
+		c.signal()
+	}
 }
 
 // begin records that the last connection is over: earlier requests must not be sent on the next one. It returns how

@@ -118,15 +118,14 @@ func (d driver) open(ctx context.Context, cfg drivers.Config) (*service, error) 
 		s.controlConn.close()
 		return nil, err
 	}
-	if cfg.Conns <= 0 {
-		to = new(endpoint)
-		*to = *s.to
-		to.buffer = ownBuffer
-		s.to = to
+	sessions := *to
+	if s.to = &sessions; cfg.Conns <= 0 {
+		sessions.buffer = ownBuffer
 	} else {
 		s.shared = make([]*conn, min(cfg.Conns, max(cfg.Clients, 1)))
 	}
-	s.limit = s.connections(ctx)
+	sessions.refused = s.refused
+	s.limitName, s.limit = s.connections(ctx)
 	return s, nil
 }
 
@@ -184,6 +183,7 @@ type service struct {
 	chroot      string
 	controlConn *conn  // for everything but locking
 	absentNode  string // the node that Probe looks for; it does not exist
+	limitName   string // the setting that is limit
 	limit       int    // connections that the server accepts from here; 0: unknown or unlimited
 
 	tally tally // of the sessions
@@ -221,7 +221,7 @@ func (s *service) connect(ctx context.Context, t *tally) (*conn, error) {
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
 	c, err := s.connOf(ctx, id)
 	if err != nil {
-		return nil, opSession.fail(s.whyRefused(ctx, err))
+		return nil, opSession.fail(err)
 	}
 	one := s.design.session(session{
 		svc: s, caller: caller{c: c}, own: s.shared == nil, holds: map[string]hold{},
@@ -232,11 +232,11 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	return one, nil
 }
 
-// whyRefused returns the error of a session that could not connect. It is the limit of connections if the server still
-// serves an earlier one, and ends new ones without an answer to a question that needs no session.
-func (s *service) whyRefused(ctx context.Context, err error) error {
-	if !errors.As(err, new(*unconnected)) || len(s.to.servers) > 1 || s.Ping(ctx) != nil {
-		return err
+// refused returns an error if the server takes no more connections: it still serves an earlier one, and ends new ones
+// without an answer to a question that needs no session.
+func (s *service) refused(ctx context.Context) error {
+	if len(s.to.servers) > 1 || s.Ping(ctx) != nil {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.to.io)
 	defer cancel()
@@ -248,7 +248,7 @@ func (s *service) whyRefused(ctx context.Context, err error) error {
 		_, failed = conn.Read(make([]byte, 1))
 	}
 	if failed == nil || ctx.Err() != nil || errors.Is(failed, syscall.ECONNREFUSED) {
-		return err
+		return nil
 	}
 	return &drivers.Error{Class: drivers.ClassLimit, Op: "zookeeper: session", Err: errors.New("the server takes no more " +
 		"connections: raise its maxClientCnxns (of each client's address, by default 60) or maxCnxns, or lower -clients or -conns")}
