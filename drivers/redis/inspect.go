@@ -166,6 +166,10 @@ func (f info) server() drivers.Server {
 		Connected:  int(min(f.number("connected_clients", 0), math.MaxInt32)),
 		Evicted:    f.number("evicted_keys", 0),
 	}
+	// After a fail-over there and back the primary is the same process, with the id of the one between.
+	if between := f["master_replid2"]; strings.Trim(between, "0") != "" {
+		s.RunID += "-" + between
+	}
 	// Forks keep a redis_version for compatibility and add their own.
 	for _, name := range []string{"valkey", "dragonfly", "kvrocks", "redis"} {
 		if version, ok := f[name+"_version"]; ok {

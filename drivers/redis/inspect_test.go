@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -58,6 +59,35 @@ func TestInspect(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestInspectFailoverAndBack: a primary that was a replica for a while is not the run of the server that it was. A replica
+// that goes and comes changes nothing.
+func TestInspectFailoverAndBack(t *testing.T) {
+	r := startReplicated(t, 1)
+	primary, other := r.Nodes[0], r.Nodes[1]
+	svc := open(t, "rueidis", drivers.Config{Addrs: r.URLs()[:1]})
+	runID := func() string {
+		server, _, err := svc.(drivers.Inspector).Inspect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server.RunID
+	}
+	first := runID()
+	must := func(errs ...error) {
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(other.Promote(t.Context()), other.Follow(t.Context(), primary))
+	if now := runID(); now != first {
+		t.Errorf("a replica went and came, and the run is %s instead of %s", now, first)
+	}
+	must(other.Promote(t.Context()), primary.Follow(t.Context(), other), primary.Promote(t.Context()))
+	if now := runID(); now == first {
+		t.Errorf("after a fail-over there and back the run is still %s", now)
+	}
 }
 
 // TestInspectRefused: a server that refuses all questions is not an error.
