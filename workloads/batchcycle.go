@@ -218,7 +218,7 @@ func (w *worker) acquired(v *virtualClient, now time.Duration, err error) {
 func (w *worker) failed(v *virtualClient, now time.Duration) {
 	v.fail(&v.tries, v.cause)
 	v.cause = nil
-	w.pause(v, now, v.start, beginning)
+	w.pause(v, now, v.asked, beginning)
 }
 
 func (w *worker) hold(v *virtualClient, now time.Duration) {

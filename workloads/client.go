@@ -514,6 +514,9 @@ func (c *client) undone(err error) {
 
 // fail counts an acquisition that ended by an error.
 func (c *client) fail(a *wait.Attempt, err error) {
+	if a.Waits > 0 { // the request that failed counts as that, and not as a wait
+		c.counters.waited -= c.e.inside(max(a.Began, c.asked), c.granted)
+	}
 	c.e.errors.add("acquire", err, c.recorded)
 	outcome, count := results.OutcomeRefused, &c.counters.refused
 	if a.Unknown {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/results"
 )
 
 // hung is a service whose server is gone from a time on, or until another: each request takes as long as the driver's IO
@@ -73,6 +74,40 @@ func TestDeadServer(t *testing.T) {
 		}
 		if r.Trial = 1; r.Partial != "interrupted" || r.Counts.Acquired == 0 || r.Counts.Unknown+r.Counts.ReleaseError == 0 || r.Validate() != nil {
 			t.Errorf("partial %q, counts %+v, %v", r.Partial, r.Counts, r.Validate())
+		}
+	})
+}
+
+// impatient is a service that ends each wait for a lock after 50 ms, as a limit of its user does.
+type impatient struct{ drivers.Service }
+
+func (s impatient) Traits() drivers.Traits {
+	t := s.Service.Traits()
+	t.Waits = true
+	return t
+}
+
+type impatientSession struct{ drivers.Session }
+
+func (s impatient) Session(ctx context.Context, id int) (drivers.Session, error) {
+	one, err := s.Service.Session(ctx, id)
+	return impatientSession{one}, err
+}
+
+func (impatientSession) Wait(context.Context, *drivers.Lease) error {
+	time.Sleep(50 * ms)
+	return &drivers.Error{Class: drivers.ClassEnded, Op: "wait", Err: errors.New("lock_timeout")}
+}
+
+func (impatientSession) Leave(context.Context, *drivers.Lease) error { return nil }
+
+// TestFailedWaits: what clients spent in a wait that failed is not counted twice, as failing and as waiting.
+func TestFailedWaits(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Clients, p.Keys, p.Hold, p.Duration, p.Wait = 4, 1, 300*ms, 10*time.Second, "native"
+	bubble(t, p, func(s drivers.Service) drivers.Service { return impatient{s} }, func(t *testing.T, r *results.Record) {
+		if l := r.Limit(); l.Failing < 0.7 || l.Waiting > 0.05 || l.Failing+l.Waiting+l.Holding+l.Requests > 1.01 {
+			t.Errorf("failing %.2f, waiting %.2f, holding %.2f, in requests %.2f", l.Failing, l.Waiting, l.Holding, l.Requests)
 		}
 	})
 }
