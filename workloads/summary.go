@@ -87,7 +87,7 @@ func (e *engine) restarted() bool {
 // not say so by its RunID.
 func (e *engine) countersReset() bool {
 	b, a := e.before.usage, e.after.usage
-	fell := func(before, after int64) bool { return 0 <= after && after < before }
+	fell := func(before, after int64) bool { return readable(e.after.err) && 0 <= after && after < before }
 	return fell(int64(b.CPU), int64(a.CPU)) || fell(b.Commands, a.Commands) || fell(b.BytesIn, a.BytesIn) || fell(b.BytesOut, a.BytesOut)
 }
 
