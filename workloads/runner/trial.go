@@ -29,6 +29,7 @@ type trial struct {
 	Job
 	server *target.Server
 	prefix string // of its names
+	warned bool   // that names may be left
 }
 
 // Measure runs one trial and returns its record. The error is a *matrix.Misfit if the cell makes no sense with this
@@ -152,11 +153,12 @@ func (t *trial) leaves(why string) string {
 	return fmt.Sprintf("names that begin with %s may be left on %s (%s)", t.names(t.Cell, &t.Plan), t.Target(t.Cell).Redacted, why)
 }
 
-// warnLeft says what may be left, and why.
+// warnLeft says what may be left, and why first.
 func (t *trial) warnLeft(why error) {
-	if text := t.leaves(why.Error()); text != "" {
+	if text := t.leaves(why.Error()); text != "" && !t.warned {
 		t.Say("%s", text)
 	}
+	t.warned = true
 }
 
 // close closes a service of the trial. The last user of a table drops it.
