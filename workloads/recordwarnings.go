@@ -69,7 +69,8 @@ func (e *engine) warn(r *results.Record, t rest) {
 	r.Warnings = append(r.Warnings, known...)
 }
 
-// lookForRoom warns once if the load, going on as it has gone so far, makes more locks than its server has room for.
+// lookForRoom warns if the load, going on as it has gone so far, makes more locks than its server has room for. The text
+// is the same in all trials, so that it is said once of each server.
 func (e *engine) lookForRoom() {
 	now := e.clock.Now()
 	if e.opened.Room == 0 || e.room != "" || now < time.Second {
@@ -84,10 +85,10 @@ func (e *engine) lookForRoom() {
 	if needs < roomShare*room {
 		return
 	}
-	e.room = fmt.Sprintf("the server had room for some %s locks (%d bytes of history each) and this load makes some %s: "+
-		"a full server refuses everybody's writes; lower -rate or -duration, or raise its quota", format.Three(room), e.opened.LockBytes, format.Three(needs))
-	if e.run.Say != nil {
-		e.run.Say("warning: %s", e.room)
+	e.room = "the server may not have room for all locks of this load, and a full server refuses everybody's writes: " +
+		"lower -rate or -duration, or raise its quota"
+	if e.run.SayOnce != nil {
+		e.run.SayOnce("warning: %s: %s", cmp.Or(e.run.Record.Server.Addr, e.opened.Name), e.room)
 	}
 }
 

@@ -41,13 +41,13 @@ func TestRoom(t *testing.T) {
 			p.Clients, p.Keys, p.Hold, p.Warmup, p.Duration, p.Ops = 8, 100, 100*ms, tt.warmup, tt.duration, tt.ops
 			var said []time.Duration
 			begin := time.Now()
-			r, err := (&Run{Plan: p, Service: roomy{open(t, p), tt.locks}, Prefix: "test:", Say: func(string, ...any) {
+			r, err := (&Run{Plan: p, Service: roomy{open(t, p), tt.locks}, Prefix: "test:", SayOnce: func(string, ...any) {
 				said = append(said, time.Since(begin))
 			}}).Do(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			recorded := strings.Count(strings.Join(r.Warnings, "\n"), "room for some 1,000 locks")
+			recorded := strings.Count(strings.Join(r.Warnings, "\n"), "room for all locks")
 			if want := map[bool]int{true: 1}[tt.warns]; len(said) != want || recorded != want {
 				t.Errorf("%+v: said at %v, recorded in %q", tt, said, r.Warnings)
 			}

@@ -60,8 +60,8 @@ type Run struct {
 	// Neighbour is who sends the plan's probes, if it has any: a service opened beside the one under load.
 	Neighbour drivers.Prober
 
-	// Say, if set, prints what should be known before the load ends.
-	Say func(format string, args ...any)
+	// SayOnce, if set, prints what should be known before the load ends, unless it has printed the same text before.
+	SayOnce func(format string, args ...any)
 
 	// Progress, if set, is called about four times a second from one goroutine.
 	Progress func(Snapshot)

@@ -92,7 +92,7 @@ func (t *trial) measure(ctx context.Context) (rec *results.Record, err error) {
 	_, pool := matrix.Connections(&p)
 	run := workloads.Run{
 		Plan: p, Service: svc, Prefix: t.prefix, ServerCPU: t.server.CPU, ServerThreads: t.server.Threads(),
-		Pool: pool, Neighbour: beside, Record: t.begin(), Say: t.Say, Stop: t.Stop,
+		Pool: pool, Neighbour: beside, Record: t.begin(), SayOnce: t.SayOnce, Stop: t.Stop,
 	}
 	if warning != "" {
 		run.Record.Warnings = append(run.Record.Warnings, warning)
