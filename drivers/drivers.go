@@ -381,9 +381,6 @@ type Server struct {
 	// there for good. 0 if unknown.
 	Room, LockBytes int64
 
-	// Limits are those of its settings that end a hold of the design before its release, if it lasts longer.
-	Limits []Limit
-
 	// Session is how long the server lets a session live of which it does not hear; 0 if there is none, or none yet.
 	// Config.TTL has asked for it, and the server has bounds of its own.
 	Session time.Duration
@@ -392,12 +389,6 @@ type Server struct {
 // Lent is the Mode of a server behind a pooler that lends its connections for one transaction each, and the locks of
 // the design with them.
 const Lent = "transaction pooling"
-
-// Limit is a setting of a server by which it ends sessions or transactions.
-type Limit struct {
-	Name string
-	Of   time.Duration
-}
 
 // Usage is the running total of the resources that a server has used. Fields that the server does not tell are
 // negative.

@@ -28,7 +28,7 @@ const (
 func (e *engine) warn(r *results.Record, t rest) {
 	p := &r.Plan
 	known := r.Warnings
-	r.Warnings = matrix.Warnings(*p, e.traits, e.opened.Limits...)
+	r.Warnings = matrix.Warnings(*p, e.traits)
 	add := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	stuck, failing := stuckText(r), failingText(r, t)
 	r.Partial = e.partial(r, t)

@@ -109,7 +109,7 @@ func (s *service) ended(setting string, err error) error {
 	if limit := s.about.limits[setting]; limit > 0 {
 		op = fmt.Sprintf("%s (%v)", setting, limit)
 	}
-	return &drivers.Error{Class: drivers.ClassEnded, Op: op, Err: fmt.Errorf("%w; raise it for this user", err)}
+	return &drivers.Error{Class: drivers.ClassEnded, Op: op, Err: fmt.Errorf("%w; raise %s for this user", err, setting)}
 }
 
 func classOf(number uint16) drivers.Class {

@@ -138,11 +138,6 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		Name: name, Version: version, Mode: "standalone", RunID: a.runID(), Persistence: s.persistence(a),
 	}
 	server.ClientLimit, server.MaxClients, server.Connected = a.room()
-	for _, name := range s.limits {
-		if limit := s.about.limits[name]; limit > 0 {
-			server.Limits = append(server.Limits, drivers.Limit{Name: name, Of: limit})
-		}
-	}
 	return server, drivers.Usage{CPU: -1, Commands: a.questions, BytesIn: a.in, BytesOut: a.out}, nil
 }
 

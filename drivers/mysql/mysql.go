@@ -58,7 +58,7 @@ type kind struct {
 	columns string // of its table; "" if it has none
 	pinned  bool   // sessions have connections of their own
 	session func(*session) drivers.Session
-	limits  []string // variables that end the connection of a holder, in seconds; see drivers.Server.Limits
+	limits  []string // variables that end the connection of a holder, in seconds
 }
 
 var kinds = []kind{uniqueRow, rowLock, getLock}

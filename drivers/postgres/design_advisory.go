@@ -34,7 +34,6 @@ var advisoryDesign = design{
 	},
 	session:  func(s *service) session { return &advisory{client: client{svc: s}, held: map[string]int{}} },
 	persists: func(bool, bool) string { return "none" },
-	limits:   []string{"idle_session_timeout"},
 }
 
 // Try implements drivers.Session. The Owner is the name of the connection, which the server grants the lock to.

@@ -46,7 +46,6 @@ var rowLockDesign = design{
 		}
 		return "none, fsync at release"
 	},
-	limits: []string{"idle_in_transaction_session_timeout", "transaction_timeout"},
 }
 
 // Try implements drivers.Session. It only confirms what Wait has won.

@@ -42,10 +42,11 @@ func (s *service) explain(err error) error {
 	if name == "" || pg.Code == "57014" && limit == 0 && !strings.Contains(pg.Message, "statement timeout") {
 		return err // the server may also cancel a statement on request
 	}
+	op := name
 	if limit > 0 {
-		name += fmt.Sprintf(" (%v)", limit)
+		op += fmt.Sprintf(" (%v)", limit)
 	}
-	return &drivers.Error{Class: drivers.ClassEnded, Op: name, Err: fmt.Errorf("%w; raise it for this user", err)}
+	return &drivers.Error{Class: drivers.ClassEnded, Op: op, Err: fmt.Errorf("%w; raise %s for this user", err, name)}
 }
 
 // cause returns ctx's own error if that has ended, because it is the reason for err, and err otherwise.

@@ -45,7 +45,6 @@ type design struct {
 	table      bool                                 // it needs one for its rows
 	session    func(*service) session
 	persists   func(fsync, late bool) string // see drivers.Server.Persistence; late: a commit is answered before the fsync
-	limits     []string                      // settings that end the connection of a holder; see drivers.Server.Limits
 }
 
 // session is implemented by the sessions of every design.

@@ -322,11 +322,6 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		server.ClientLimit = row[5]
 		server.MaxClients, _ = strconv.Atoi(row[6])
 		server.Connected, _ = strconv.Atoi(row[7])
-		for _, name := range s.design.limits {
-			if limit := s.limits[name]; limit > 0 {
-				server.Limits = append(server.Limits, drivers.Limit{Name: name, Of: limit})
-			}
-		}
 		return nil
 	})
 	return server, usage, err

@@ -13,7 +13,7 @@ import (
 
 // Warnings returns what a reader of p's figures should know before believing them, given what the design claims and
 // how long the server lets sessions live. Nothing here keeps a plan from running.
-func Warnings(p spec.Plan, t drivers.Traits, limits ...drivers.Limit) (list []string) {
+func Warnings(p spec.Plan, t drivers.Traits) (list []string) {
 	for _, c := range p.Groups() {
 		warn := func(text string, args ...any) {
 			if text = fmt.Sprintf(text, args...); c.Name != "" {
@@ -22,18 +22,10 @@ func Warnings(p spec.Plan, t drivers.Traits, limits ...drivers.Limit) (list []st
 			list = append(list, text)
 		}
 		holds := c.HoldTimes()
-		// More than one hold in a million has to be longer than the limit. The times of a file are not known here: that
+		// More than one hold in a million has to be longer than the lease. The times of a file are not known here: that
 		// their mean is near it must do.
-		outlast := func(what string, limit time.Duration) {
-			if holds.At(1-1e-6) >= limit || holds.Kind == spec.TimesFile && c.Hold >= limit/10 {
-				warn("holds of %s can outlast %s of %v: expect overlaps", holds, what, limit)
-			}
-		}
-		if t.Expires && !p.Renew {
-			outlast("a lease", c.TTL)
-		}
-		for _, limit := range limits {
-			outlast("the server's "+limit.Name, limit.Of)
+		if t.Expires && !p.Renew && (holds.At(1-1e-6) >= c.TTL || holds.Kind == spec.TimesFile && c.Hold >= c.TTL/10) {
+			warn("holds of %s can outlast a lease of %v: expect overlaps", holds, c.TTL)
 		}
 		if c.Crash > 0 && t.Exclusive && !t.Expires && !t.Session {
 			warn("a lock of %s outlives its holder: each key that one dies on stays locked", p.Lock)

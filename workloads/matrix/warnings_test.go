@@ -64,32 +64,6 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestLimitWarnings(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		change func(*spec.Plan)
-		want   string // the beginning of the only warning; empty for none
-	}{
-		{"short", func(p *spec.Plan) { p.Hold = 10 * ms }, ""},
-		{"all", func(p *spec.Plan) { p.Hold = 20 * ms },
-			"holds of 20ms can outlast the server's idle_session_timeout of 20ms: expect overlaps"},
-		{"drawn", func(p *spec.Plan) { drawnHolds(p, "uniform:5ms:10ms", ms) }, ""},
-		{"drawn beyond", func(p *spec.Plan) { drawnHolds(p, "uniform:5ms:25ms", ms) },
-			"holds of uniform:5ms:25ms can outlast the server's idle_session_timeout of 20ms"},
-		{"long", func(p *spec.Plan) { p.Hold = time.Hour }, "holds of 1h0m0s can outlast"},
-	} {
-		p := sound()
-		test.change(&p)
-		got := Warnings(p, drivers.Traits{Exclusive: true},
-			drivers.Limit{Name: "idle_session_timeout", Of: 20 * ms}, drivers.Limit{Name: "wait_timeout", Of: 8 * time.Hour})
-		switch {
-		case test.want == "" && len(got) == 0:
-		case len(got) != 1 || !strings.HasPrefix(got[0], test.want):
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
-	}
-}
-
 func TestSessionWarning(t *testing.T) {
 	p := sound()
 	p.TTL = 1500 * ms
