@@ -52,10 +52,10 @@ var AllMarks = []Mark{
 		}
 		return n
 	}).remedy("more memory for the server, or maxmemory-policy noeviction"),
-	failed("no room", "full", "the server had no room left, and refused requests", "room on the server, which stays full"),
-	failed("read-only", "readonly", "the server took no writes", "an address that takes writes (-addr)"),
-	failed("conn limit", "limit", "the server or the role may have no more connections", "fewer clients or -conns, or a higher limit there"),
-	failed("statement limit", "ended", "the server ended requests at a limit of its user", "no time limits for statements of this user"),
+	failed("no room", "full", "the server had no room left, and refused requests"),
+	failed("read-only", "readonly", "the server took no writes"),
+	failed("conn limit", "limit", "the server or the role may have no more connections"),
+	failed("time limit", "ended", "the server ended requests at a limit of its user"),
 	counted("dead keys", true, "holders died, and most of their keys stayed locked", DeadKeys),
 	when("unverified", false, "the server's certificate was not verified",
 		func(c *results.Cell) bool { return c.First().Server.Network == results.Unverified }),
@@ -93,15 +93,16 @@ func counted(code string, doubt bool, line string, n func(*results.Cell) int64) 
 	return Mark{Code: code, Line: line, Doubt: doubt, of: text}
 }
 
-// failed marks a cell of whose acquisitions 1 % or more failed with errors of a class (drivers.Class).
-func failed(code, class, line, remedy string) Mark {
+// failed marks a cell of whose acquisitions 1 % or more failed with errors of a class (drivers.Class). Drivers write what
+// helps, and which setting it is, into those errors.
+func failed(code, class, line string) Mark {
 	return counted(code, true, line, func(c *results.Cell) int64 {
 		n := c.Counts.Errors[class] + c.Counts.EarlyErrors[class]
 		if 100*n < c.Counts.Acquired {
 			return 0
 		}
 		return n
-	}).remedy(remedy)
+	}).remedy("what the errors advise")
 }
 
 // DeadKeys returns how many keys were still locked by holders that had died when a trial of c was over, at the most, if
