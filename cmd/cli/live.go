@@ -30,7 +30,7 @@ type observer struct {
 	of      string // " of 12"; empty: nobody knows how many trials
 	label   func(runner.Job) string
 
-	columns int // of the terminal that the line is on; 0: of a log
+	columns int // of the terminal that the line is on; 0: of a log, or of a dumb terminal, which cannot erase it
 	quiet   bool
 	metrics *observe.Metrics // nil without -metrics-addr and -live
 	page    *observe.Page    // nil without -live, and after its end
@@ -47,7 +47,10 @@ type observer struct {
 
 // open opens what the options ask for, and prints where it is.
 func (w *observer) open(ctx context.Context, o *options, version string) (err error) {
-	w.columns, w.quiet = progress.Terminal(w.stderr), o.on("quiet")
+	w.quiet = o.on("quiet")
+	if term, _ := w.env.lookup("TERM"); term != "dumb" {
+		w.columns = progress.Terminal(w.stderr)
+	}
 	at, live := o.text("metrics-addr"), o.on("live")
 	if at == "" && !live {
 		return nil
