@@ -61,7 +61,7 @@ func TestDataStartsNothing(t *testing.T) {
 		{"prove", "-driver", "memory", "-baseline", in("proof.json"), "-dry-run"},
 		{"-workload", in("top.yaml"), "-dry-run"}, {"-workload", in("list.yaml"), "-dry-run"},
 		{"-workload", in("top.yaml")}, {"-workload", in("list.yaml")}, {"-workload", "{driver: '" + command + "'}"},
-		{"-driver", "null", "-vs", "-workload " + in("top.yaml")},
+		{"-driver", "null", "-vs", "-workload " + in("top.yaml"), "-n", "9", "-warmup", "0s", "-trials", "1"},
 		append([]string{"plan", "-workload", in("top.yaml")}, plan...),
 		append([]string{"plan", "-workload", in("list.yaml"), "-dry-run"}, plan...),
 		{"-driver", command, "-dry-run"}, {"-driver", "null", "-vs", "-driver '" + command + "'", "-addr", theirs, "-dry-run"},
