@@ -3,6 +3,7 @@ package quorum_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,24 +62,26 @@ func TestEmbeddedConformance(t *testing.T) {
 	conformAll(t, 3, func(t *testing.T) string { return servertest.Embedded(t) }, cells, drivers.Config{Embedded: true})
 }
 
-// conformAll runs the suite on that many nodes, once for each cell: a library and a lock.
+// conformAll runs the suite on that many nodes for each cell, a library and a lock.
 func conformAll(t *testing.T, nodes int, start func(t *testing.T) (url string), cells []string, cfg drivers.Config) {
+	var all sync.WaitGroup // mostly waiting, so more can run at once than with t.Parallel
+	for _, cell := range cells {
+		all.Go(func() { t.Run(cell, func(t *testing.T) { conform(t, nodes, start, cell, cfg) }) })
+	}
+	all.Wait()
+}
+
+func conform(t *testing.T, nodes int, start func(t *testing.T) (url string), cell string, cfg drivers.Config) {
+	name, lock, _ := strings.Cut(cell, " ")
+	node, err := drivers.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var urls []string
 	for range nodes {
 		urls = append(urls, start(t))
 	}
-	proxies := drivertest.Through(t, urls...)
-	for _, cell := range cells {
-		name, lock, _ := strings.Cut(cell, " ")
-		t.Run(cell, func(t *testing.T) {
-			node, err := drivers.Lookup(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg := cfg
-			// Stalls of the machine must not cause time-outs here.
-			cfg.Lock, cfg.IOTimeout, cfg.NodeTimeout = lock, 2*time.Second, 2*time.Second
-			proxies.Run(t, drivertest.Setup{Driver: quorum.Driver{Node: node.(quorum.Node)}, Config: cfg, Straggles: true})
-		})
-	}
+	// Stalls of the machine must not cause time-outs here.
+	cfg.Lock, cfg.IOTimeout, cfg.NodeTimeout = lock, 2*time.Second, 2*time.Second
+	drivertest.Through(t, urls...).Run(t, drivertest.Setup{Driver: quorum.Driver{Node: node.(quorum.Node)}, Config: cfg, Straggles: true})
 }

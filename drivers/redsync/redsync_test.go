@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,17 +29,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, servertest.GoRedisEnds) }
 var patient = map[string]string{"timeout-factor": "1"}
 
 func TestConformance(t *testing.T) {
-	t.Run("redis-server", func(t *testing.T) { conform(t, drivers.Config{}, redisServers(t, 1)...) })
-	t.Run("set-nx-on-extend", func(t *testing.T) { conform(t, drivers.Config{Lock: onExtend.Name}, redisServers(t, 1)...) })
-	if testing.Short() {
-		return
+	var all sync.WaitGroup // mostly waiting, so more can run at once than with t.Parallel
+	run := func(name string, cfg drivers.Config, nodes int, start func(*testing.T, int) []string) {
+		all.Go(func() { t.Run(name, func(t *testing.T) { conform(t, cfg, start(t, nodes)...) }) })
 	}
-	t.Run("embedded", func(t *testing.T) {
-		conform(t, drivers.Config{Embedded: true}, servertest.Embedded(t))
-	})
-	t.Run("five nodes", func(t *testing.T) {
-		conform(t, drivers.Config{Topology: drivers.TopologyRedlock}, redisServers(t, 5)...)
-	})
+	run("redis-server", drivers.Config{}, 1, redisServers)
+	run("set-nx-on-extend", drivers.Config{Lock: onExtend.Name}, 1, redisServers)
+	if !testing.Short() {
+		run("embedded", drivers.Config{Embedded: true}, 1, embedded)
+		run("five nodes", drivers.Config{Topology: drivers.TopologyRedlock}, 5, redisServers)
+	}
+	all.Wait()
 }
 
 func redisServers(t *testing.T, n int) (urls []string) {

@@ -3,6 +3,7 @@ package rueidislock
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,19 +24,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, servertest.RueidisEnds) }
 func patient() map[string]string { return map[string]string{"try-next-after": "1500ms"} }
 
 func TestConformance(t *testing.T) {
-	t.Run("redis-server", func(t *testing.T) {
-		conform(t, drivers.Config{Params: patient()}, servertest.Redis(t, servers.Options{}).URL())
-	})
-	if testing.Short() {
-		return
+	var all sync.WaitGroup // mostly waiting, so more can run at once than with t.Parallel
+	run := func(name string, cfg drivers.Config, server func(t *testing.T) string) {
+		all.Go(func() { t.Run(name, func(t *testing.T) { conform(t, cfg, server(t)) }) })
 	}
-	t.Run("embedded", func(t *testing.T) {
-		conform(t, drivers.Config{Embedded: true, Params: patient()}, servertest.Embedded(t))
-	})
-	t.Run("two lockers", func(t *testing.T) {
-		conform(t, drivers.Config{Lockers: 2, Params: patient()},
-			servertest.Redis(t, servers.Options{}).URL())
-	})
+	own := func(t *testing.T) string { return servertest.Redis(t, servers.Options{}).URL() }
+	run("redis-server", drivers.Config{Params: patient()}, own)
+	if !testing.Short() {
+		run("embedded", drivers.Config{Embedded: true, Params: patient()}, func(t *testing.T) string { return servertest.Embedded(t) })
+		run("two lockers", drivers.Config{Lockers: 2, Params: patient()}, own)
+	}
+	all.Wait()
 }
 
 func conform(t *testing.T, cfg drivers.Config, url string) {
