@@ -42,6 +42,7 @@ type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
 	servertest.QuickJava()
+	_ = flag.Set("test.parallel", "4") // unless -parallel is given: they mostly wait for servers and leases
 	code := l.m.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -111,6 +111,7 @@ func TestRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
 	}
+	t.Parallel()
 	for _, test := range []struct {
 		driver, lock, wait string
 		server             func() restartable
@@ -120,6 +121,7 @@ func TestRestart(t *testing.T) {
 		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.Options{}) }},
 	} {
 		t.Run(test.driver+" "+test.lock, func(t *testing.T) {
+			t.Parallel()
 			server := test.server()
 			const enough = 20
 			var before int64
@@ -150,6 +152,7 @@ func TestDeadServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
 	}
+	t.Parallel()
 	for _, test := range []struct {
 		driver string
 		mute   bool // nobody hears of it: requests take their IO time-out
@@ -191,6 +194,7 @@ func TestSessionEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("servers go down and come back: make test-all")
 	}
+	t.Parallel()
 	for _, test := range []struct {
 		driver, lock string
 		ttl          time.Duration // the session's time-out

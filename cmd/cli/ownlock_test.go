@@ -14,6 +14,7 @@ func TestOwnLock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("another lockbench is built: make test-all")
 	}
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

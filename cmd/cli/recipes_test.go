@@ -172,6 +172,7 @@ func TestRecipeGate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("other lockbenches are built: make test-all")
 	}
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,7 @@ import (
 // measures, and keeps its exit code; module publishes a Go module. A service's name
 // as a condition asks whether it is installed. GATE is the gate's script.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	gate, err := os.ReadFile("../../scripts/gate.sh") // read here, so that go test knows what it depends on
 	if err != nil {
 		t.Fatal(err)
