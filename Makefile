@@ -49,13 +49,13 @@ endif
 # A test checks that RACEPKGS has all packages that start goroutines. The race detector makes tests five to ten times as
 # slow, and the combinations that -short leaves out run the same code; make race RACEFLAGS= includes them. Of what breaks
 # connections it has the cases of package drivertest. In a simulation one goroutine runs at a time, which has no races;
-# long series and pairs of equal locks are arithmetic. ONEGOROUTINE are tests of package cli that read or print texts, or
-# the sources of this project: what they start measures nothing, or is measured by other tests.
+# long series, pairs of equal locks, quantiles and sums are arithmetic. ONEGOROUTINE are tests of package cli that read or
+# print texts, or the sources of this project: what they start measures nothing, or is measured by other tests.
 RACEPKGS  ?= ./cmd/cli ./drivers/... ./workloads ./workloads/breakable ./workloads/fleet/... ./workloads/hazards \
 	./workloads/observe ./workloads/oracle ./workloads/pace ./workloads/runner ./workloads/sharing ./workloads/target ./results ./scripts/overhead
-ONEGOROUTINE := ^TestScripts$$/^(compare|format|history|list|report|strangers|usage)$$|^TestNothingIsSkippedEverywhere
+ONEGOROUTINE := ^TestScripts$$/^(compare|format|history|list|report|strangers|usage)$$|^TestHelp|^TestNothingIsSkippedEverywhere
 ONEGOROUTINE := $(ONEGOROUTINE)|^TestGoroutinesRace|^TestSecretInTheWrongPlace|^TestSecretEchoed|^TestDataStartsNothing
-RACEFLAGS ?= -short '-skip=^TestSim|^TestLongSeries|^TestSameLock|$(ONEGOROUTINE)'
+RACEFLAGS ?= -short '-skip=^TestSim|^TestSearch$$|^TestLongSeries|^TestSameLock|^TestQuantileIs|^TestSumAddsUp|$(ONEGOROUTINE)'
 race: setup ## the tests of all packages that start goroutines, under the race detector, in random order
 	./scripts/test.sh -race -shuffle=on $(RACEFLAGS) $(TESTFLAGS) $(RACEPKGS)
 
