@@ -28,8 +28,7 @@ type arrivals struct {
 	left     atomic.Int64 // untaken, and those due before the window that no client took up
 	inSystem atomic.Int64 // ns in the window that those of left waited
 
-	refused    atomic.Int64 // dropped since the load began, warm-up included
-	contending atomic.Int64 // clients that wait for a lock now; counted for MaxQueue alone
+	refused atomic.Int64 // dropped since the load began, warm-up included
 }
 
 // startArrivals makes the arrivals of all classes from one goroutine, from the clock's start on. stop ends it and waits
@@ -74,7 +73,7 @@ func (e *engine) arrive(cl *class, at time.Duration) {
 		}
 		cl.arrivals.offered.Add(1)
 	}
-	if cl.MaxQueue == 0 || cl.queue.Len()+int(cl.arrivals.contending.Load()) < cl.MaxQueue {
+	if cl.MaxQueue == 0 || cl.queue.Len()+int(cl.waiting.Load()) < cl.MaxQueue {
 		cl.queue.Put(at)
 		return
 	}

@@ -129,7 +129,7 @@ func (w *worker) goOn(v *virtualClient, now time.Duration, first bool, err error
 		return
 	case first:
 		v.unclaim()
-		v.contends(1)
+		v.class.waiting.Add(1)
 	}
 	if !v.tries.Held && err == nil && v.waits() && !v.late(now) {
 		w.wait(v, now)
@@ -192,7 +192,7 @@ func (w *worker) waited(v *virtualClient, now time.Duration, err error) {
 
 // acquired ends an acquisition that was not granted at once.
 func (w *worker) acquired(v *virtualClient, now time.Duration, err error) {
-	v.contends(-1)
+	v.class.waiting.Add(-1)
 	if v.waits() {
 		v.tries.Leave = v.waiter.Leave(context.Background(), &v.lease)
 	}

@@ -5,6 +5,7 @@ package workloads
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -31,6 +32,7 @@ type class struct {
 	tryers      int         // its first clients, which try once and never wait
 	queue       *pace.Queue // of arrivals; nil in a closed loop
 	arrivals    *arrivals
+	waiting     *atomic.Int64 // clients whose first request was refused, or that are in a call of a library
 	name        string
 }
 
@@ -55,7 +57,7 @@ func newClasses(r *Run) ([]*class, error) {
 // newClass resolves the part of a class that this process has.
 func newClass(r *Run, l spec.Load) (*class, error) {
 	low, high := r.Share.Range(l.Clients)
-	c := &class{Load: l, open: l.Open(), recorder: results.NewRecorder(0)}
+	c := &class{Load: l, open: l.Open(), recorder: results.NewRecorder(0), waiting: new(atomic.Int64)}
 	c.Clients = high - low
 	const rounding = 1e-9 // 10 % of 30 clients are a little more than 3 in floating point
 	c.tryers = r.Share.Of(int(math.Ceil(l.TryOnly*float64(l.Clients) - rounding)))

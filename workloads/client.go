@@ -158,8 +158,8 @@ func (c *client) begin(start time.Duration) {
 //go:noinline
 func (c *client) contend(held bool, err error) bool {
 	c.unclaim()
-	c.contends(1)
-	defer c.contends(-1)
+	c.class.waiting.Add(1)
+	defer c.class.waiting.Add(-1)
 	a, err := wait.After(context.Background(), held, err, c.session, c.currentWaiter(), &c.lease, &c.e.clock, c)
 	c.answered(c.e.clock.Now())
 	c.contended(&a)
@@ -196,13 +196,6 @@ func (c *client) contended(a *wait.Attempt) {
 	}
 	if a.Leave != nil {
 		c.e.errors.add("leave", a.Leave, c.recorded)
-	}
-}
-
-// contends counts the client among those that wait for a lock, or no longer, if that matters.
-func (c *client) contends(by int64) {
-	if c.class.MaxQueue > 0 {
-		c.class.arrivals.contending.Add(by)
 	}
 }
 

@@ -90,6 +90,7 @@ type Snapshot struct {
 	Acquired   int64         // since the run began
 	Errors     int64
 	Violations int64
+	Waiting    int64         // clients that wait for a lock now, however long
 	Lost       string        // which of several processes are lost, or cannot go on, and why; empty if none is
 	P99        time.Duration `ranks:"max"` // of what was granted in the last second: the response in an open loop, else the acquisition; 0 if nothing was
 

@@ -93,6 +93,7 @@ func TestShares(t *testing.T) {
 	for _, way := range []struct{ lock, wait, handover string }{
 		{"set-nx", "poll", ""}, {"set-nx", "backoff", ""}, {"set-nx", "pubsub", ""}, {"set-nx", "queue", "release"},
 		{"set-nx", "queue", "swap"}, {"set-nx", "block", ""}, {"fair", "native", ""}, {"fair", "poll", ""},
+		{"redisson", "pubsub", ""},
 	} {
 		for _, load := range []struct {
 			keys int

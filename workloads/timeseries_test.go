@@ -168,3 +168,28 @@ func TestView(t *testing.T) {
 		}
 	})
 }
+
+// TestWaiting sees the clients whose waits have not ended: all but the holder, however they wait.
+func TestWaiting(t *testing.T) {
+	for _, wait := range []string{"poll", "backoff", "queue", "pubsub"} {
+		for _, pipelining := range []string{"", "batch"} {
+			synctest.Test(t, func(t *testing.T) {
+				p := plan("memory", "mutex")
+				p.Wait, p.Pipelining, p.Clients, p.Hold, p.Duration = wait, pipelining, 64, time.Minute, time.Second
+				p.Poll = ms
+				looks := 0
+				_, err := (&Run{Plan: p, Service: open(t, p), Prefix: "test:", Progress: func(s Snapshot) {
+					if s.Phase != PhaseMeasure {
+						return
+					}
+					if looks++; s.Waiting != 63 {
+						t.Errorf("%s, %s: %d clients wait, want 63", wait, pipelining, s.Waiting)
+					}
+				}}).Do(t.Context())
+				if err != nil || looks == 0 {
+					t.Errorf("%s, %s: %d looks, %v", wait, pipelining, looks, err)
+				}
+			})
+		}
+	}
+}

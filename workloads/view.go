@@ -98,6 +98,7 @@ func (e *engine) snapshot(phase Phase, elapsed, total time.Duration) Snapshot {
 		P99: time.Duration(e.timeseries.p99.Load()),
 	}
 	for _, cl := range e.classes {
+		s.Waiting += cl.waiting.Load()
 		if cl.open {
 			s.Open = true
 			dropped := cl.arrivals.refused.Load()

@@ -171,6 +171,7 @@ func (w *observer) words(s workloads.Snapshot) []string {
 	}
 	add(s.Violations > 0, format.Plural(s.Violations, "violation"))
 	add(s.Errors > 0, format.Plural(s.Errors, "error"))
+	add(s.Waiting > 0, format.Count(s.Waiting)+" waiting")
 	add(s.P99 > 0, "p99 "+format.Duration(s.P99))
 	add(s.Open, "queue "+format.Count(s.Queue))
 	add(s.Dropped > 0, format.Count(s.Dropped)+" dropped")

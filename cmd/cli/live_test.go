@@ -56,11 +56,11 @@ func TestTerminalProgress(t *testing.T) {
 		w.Update(workloads.Snapshot{Phase: workloads.PhaseWarmup, Elapsed: time.Second, Total: 2 * time.Second, Acquired: 250, Violations: 1, Errors: 1_000_000})
 		fmt.Fprintln(w.stderr, "a message")
 		time.Sleep(250 * time.Millisecond)
-		w.Update(workloads.Snapshot{Phase: workloads.PhaseDrain, Elapsed: time.Second, Acquired: 500, Errors: 2})
+		w.Update(workloads.Snapshot{Phase: workloads.PhaseDrain, Elapsed: time.Second, Acquired: 500, Errors: 2, Waiting: 63})
 	})
 	want := "trial 1: warm-up 1s of 2s | 1,000 locks/s | 1 violation | 1,000,000 err" + // cut at 71 columns
 		"\r\x1b[K" + "a message\n" +
-		"trial 1: drain 1s | 1,000 locks/s | 2 errors" + "\r\x1b[K"
+		"trial 1: drain 1s | 1,000 locks/s | 2 errors | 63 waiting" + "\r\x1b[K"
 	if got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
