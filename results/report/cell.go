@@ -195,7 +195,7 @@ func next(c *results.Cell) string {
 	p, l, own := c.Plan(), c.Limit(), slices.Contains([]string{"rueidis", "go-redis"}, c.Plan().Driver)
 	polls := own && slices.Contains([]string{"poll", "backoff", "pubsub"}, p.Wait) && p.Lock != "fair"
 	hold := max(p.Hold, c.Latency[results.Hold].Max)
-	batches := own && p.Topology == "" && p.Wait != "block" && p.Wait != "native"
+	batches := own && p.Topology == "" && p.Wait != "block" && p.Wait != "native" && p.Pipelining != "batch"
 	switch {
 	case c.Violated() && c.First().Traits.Expires && hold >= p.TTL && !p.Renew:
 		return "-renew, or -ttl above the longest hold, " + format.Duration(hold)
@@ -203,7 +203,7 @@ func next(c *results.Cell) string {
 		return remediesOf[results.ByLock]
 	case l.By == results.ByGenerator && p.Pipelining == "batch" && c.Generator.Delayed:
 		return "-pipelining auto"
-	case l.By == results.ByGenerator && p.Pipelining != "batch" && batches && p.Clients >= 10_000:
+	case (l.By.Busy() || l.By == results.ByRate && c.Generator.Saturated) && batches && p.Clients >= 10_000:
 		return "-pipelining batch" // without a goroutine for each
 	case polls && (l.By == results.ByLock || l.By == results.ByKey && l.Moving > l.Held):
 		return "-wait queue" // releases wake those in line

@@ -254,6 +254,45 @@ func TestQueueAdvised(t *testing.T) {
 	}
 }
 
+// TestBatchesAdvised: clients in batches are advised where there are very many and the machine is busy, whatever used
+// it, and to what has them.
+func TestBatchesAdvised(t *testing.T) {
+	limits := map[results.LimitedBy]func(r *results.Record){
+		results.ByGenerator: func(r *results.Record) { r.Generator.CPU = 1.9 },
+		results.ByOthers:    func(r *results.Record) { r.Generator.CPU = 0.3 },
+		results.ByRate: func(r *results.Record) {
+			r.Plan.Rate, r.Counts.Offered = spec.Must(spec.ParseRate("8143")), r.Counts.Acquired
+			r.Latency[results.Lag] = r.Latency[results.Acquire]
+		},
+	}
+	for by, limit := range limits {
+		for _, tt := range []struct {
+			driver, wait, pipelining string
+			clients                  int
+			batches                  bool
+		}{
+			{"rueidis", "backoff", "auto", 100_000, true}, {"go-redis", "none", "off", 10_000, true},
+			{"rueidis", "backoff", "auto", 512, false}, {"rueidis", "backoff", "batch", 100_000, false},
+			{"rueidis", "block", "auto", 100_000, false}, {"redislock", "native", "auto", 100_000, false},
+		} {
+			r := record(0)
+			r.Plan.Driver, r.Plan.Wait, r.Plan.Pipelining, r.Plan.Clients = tt.driver, tt.wait, tt.pipelining, tt.clients
+			r.Generator.Saturated, r.Generator.Machine, r.Bound.LocksPerS, r.Bound.Efficiency = true, 1, 88_070, 0.1
+			hold := r.Latency[results.Hold]
+			hold.Mean /= 100
+			r.Latency[results.Hold] = hold
+			limit(r)
+			c := cellsOf(t, r)[0]
+			if l := c.Limit(); l.By != by {
+				t.Fatalf("limited by %+v, want %s", l, by)
+			}
+			if got := next(c); (got == "-pipelining batch") != tt.batches {
+				t.Errorf("limited by %s, %+v: %s", by, tt, got)
+			}
+		}
+	}
+}
+
 // TestThresholds: what was missed comes first, and the title says it.
 func TestThresholds(t *testing.T) {
 	var limits []compare.Threshold
