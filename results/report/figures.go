@@ -99,14 +99,16 @@ func marks(c *results.Cell) (all []Mark) {
 	return all
 }
 
-// explain leaves what the first mark means, and of no other code.
+// explain leaves what the first mark means and that of an adapter, and of no other code.
 func (t *Table) explain() {
 	var first Mark
 	for _, r := range t.Rows {
 		for i, m := range r.Marks {
 			first = cmp.Or(first, m)
 			told := m.Code == first.Code && m.Tone == first.Tone && (m.Tone == Warn || m.Code != "saturated") // of a few trials
-			r.Marks[i].Line = map[bool]string{true: first.Line}[told]
+			if m.Code != "bridge" {
+				r.Marks[i].Line = map[bool]string{true: first.Line}[told]
+			}
 		}
 	}
 }

@@ -293,6 +293,23 @@ func TestBatchesAdvised(t *testing.T) {
 	}
 }
 
+// TestBridgeStays: what an adapter costs stands in its row of the first screen, whatever else is wrong with it.
+func TestBridgeStays(t *testing.T) {
+	bare, bridged := record(0), record(1)
+	bridged.Plan.Driver, bridged.Generator.Outside, bridged.Generator.Saturated = "redis-py", 0.5, true
+	bridged.Counts.Errors = map[string]int64{"timeout": 3}
+	cells := cellsOf(t, bare, bridged)
+	var got []string
+	for _, row := range cellTable(view.NewRun(cells), cells).Rows {
+		for _, m := range row.Marks {
+			got = append(got, row.Cells[0].Text+": "+m.Code+" "+m.Line)
+		}
+	}
+	if len(got) != 2 || got[1] != "redis-py: bridge through an adapter: half of its native locks/s without contention" {
+		t.Errorf("marks %q, want one of two, and that of an adapter", got)
+	}
+}
+
 // TestThresholds: what was missed comes first, and the title says it.
 func TestThresholds(t *testing.T) {
 	var limits []compare.Threshold

@@ -18,7 +18,8 @@ import (
 func AllRows(cells []*results.Cell) *Table { return cellTable(view.NewRun(cells), nil) }
 
 // cellTable returns rows of cells, load by load and the best first, with the columns that any of them knows: all, with
-// their classes; or for a first screen those that are given, without what locks cost and more than a mark.
+// their classes; or for a first screen those that are given, without what locks cost, and of their marks with the first
+// and that of an adapter.
 func cellTable(v *view.Run, given []*results.Cell) *Table {
 	t, short := columns(""), given != nil
 	var cellOf []*results.Cell // of each row
@@ -33,7 +34,8 @@ func cellTable(v *view.Run, given []*results.Cell) *Table {
 			cellOf, figures = append(cellOf, c), append(figures, c.Figures())
 			if short {
 				r.Cells[0].Text = strings.TrimSuffix(spaced(g.Short[i])+" · "+g.Title, " · ")
-				r.Marks = r.Marks[:min(1, len(r.Marks))]
+				first := r.Marks[:min(1, len(r.Marks))]
+				r.Marks = slices.DeleteFunc(r.Marks, func(m Mark) bool { return m != first[0] && m.Code != "bridge" })
 				continue
 			}
 			if i == 0 && len(v.Cells) > 1 { // the head has the load of one
