@@ -157,6 +157,12 @@ func TestLimit(t *testing.T) {
 			r.Latency[Hold], r.Latency[Acquire], r.Latency[Handoff] = of(33, time.Second), of(33, time.Second), of(20, 250*time.Millisecond)
 			r.Latency[Release], r.Latency[Hiccup] = of(33, 2*time.Millisecond), of(2000, 20*time.Millisecond)
 		}, ByKey},
+		{"a far server, on a busy machine", closed, func(r *Record) {
+			r.Plan.Keys, r.Bound.Waited, r.Bound.Transit, r.Bound.RTT = 1, 630*time.Second, 8500*time.Millisecond, 10*time.Millisecond
+			r.Counts.Acquired, r.Bound.Efficiency, r.Generator.Saturated = 850, 0.85, true
+			r.Latency[Hold], r.Latency[Acquire], r.Latency[Release] = of(850, 0), of(850, 700*time.Millisecond), of(850, 10200*time.Microsecond)
+			r.Latency[Hiccup] = of(2000, 300*time.Microsecond)
+		}, ByKey},
 		{"short holds of few keys, on a busy machine", closed, func(r *Record) {
 			waiting(r)
 			r.Generator.Saturated, r.Latency[Hiccup] = true, of(2000, time.Millisecond)

@@ -98,14 +98,19 @@ func (i *inference) lostToErrors() bool {
 func (i *inference) reaches(by string) bool { return i.Efficiency() >= nearLimit && i.Bound.By == by }
 
 // slowed reports whether a machine with time to spare may raise the throughput by a tenth. If locks hold up the clients, it does so
-// in the time in which keys change hands, and by as much of a wait for a key that is free as lockbench runs late.
+// by what a change of hands takes longer than without load, and by as much of a wait for a key that is free as
+// lockbench runs late.
 func (i *inference) slowed() bool {
 	l, late := i.l, i.Latency[Hiccup]
 	if !l.Contended || !l.Known || late.Count == 0 {
 		return true
 	}
 	keys := float64(i.r.Plan.Keys)
-	return l.Moving+min(l.Waited, i.Rate/keys*late.Mean.Seconds()) > 1-nearLimit
+	unloaded := 0.0
+	if l.Slower > 0 {
+		unloaded = min(1, 1/l.Slower)
+	}
+	return l.Moving*(1-unloaded)+min(l.Waited, i.Rate/keys*late.Mean.Seconds()) > 1-nearLimit
 }
 
 // serverBusy returns what the server used of the cores that it can use; 0 if that is not known.
