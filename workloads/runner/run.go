@@ -131,7 +131,7 @@ func (r *Runner) keep(ctx context.Context, rec *results.Record) error {
 	return nil
 }
 
-// commonest returns the error of the class that most requests failed with, if the text of a partial trial lacks it.
+// commonest returns the error of the class that most requests failed with, if the text of a partial trial is not of it.
 func commonest(n *results.Counts, text string) string {
 	class := ""
 	for _, c := range slices.Sorted(maps.Keys(n.Errors)) {
@@ -140,7 +140,7 @@ func commonest(n *results.Counts, text string) string {
 		}
 	}
 	sample := n.ErrorSample[class]
-	if sample == "" || strings.Contains(text, sample) {
+	if sample == "" || strings.Contains(text, sample) || strings.Contains(sample, text) { // which begins with the request
 		return ""
 	}
 	return " (the first: " + sample + ")"
