@@ -1,5 +1,4 @@
-// A run goes on when its servers do not: they are killed and started again, or taken for dead by the service while they
-// live.
+// A run goes on when a service takes its clients for dead while they live.
 
 package cli
 
@@ -84,13 +83,6 @@ func (w witnessed) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	return held, err
 }
 
-// restartable is a server of any kind.
-type restartable interface {
-	URL() string
-	Kill() error
-	Restart(context.Context) error
-}
-
 // proxied puts a proxy before a server, and answers the address to use in the server's place.
 func proxied(t *testing.T, server string) (addr string, proxy *fault.Proxy) {
 	t.Helper()
@@ -104,87 +96,6 @@ func proxied(t *testing.T, server string) (addr string, proxy *fault.Proxy) {
 	t.Cleanup(func() { proxy.Close() })
 	at.Host = proxy.Addr()
 	return at.String(), proxy
-}
-
-// TestRestart kills the only server in mid-run and starts it again: clients meet errors and then locks again.
-func TestRestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
-	t.Parallel()
-	for _, test := range []struct {
-		driver, lock, wait string
-		server             func() restartable
-	}{
-		{"rueidis", "set-nx", "backoff", func() restartable { return servertest.Redis(t, servers.Options{}) }},
-		{"etcd", "lease", "native", func() restartable { return servertest.Etcd(t, 1, servers.Options{}).Nodes[0] }},
-		{"mysql", "unique-row", "backoff", func() restartable { return servertest.MySQL(t, servers.Options{}) }},
-	} {
-		t.Run(test.driver+" "+test.lock, func(t *testing.T) {
-			t.Parallel()
-			server := test.server()
-			const enough = 20
-			var before int64
-			rec := watched(t, spec.Plan{Load: spec.Load{Clients: 4, TTL: 4 * time.Second}, Driver: test.driver, Lock: test.lock, Wait: test.wait},
-				[]string{server.URL()}, func(s workloads.Snapshot, _ bool) bool {
-					if before == 0 && s.Acquired >= enough {
-						if err := server.Kill(); err != nil {
-							t.Error(err)
-						}
-						if err := server.Restart(t.Context()); err != nil {
-							t.Error(err)
-						}
-						before = s.Acquired
-					}
-					// Whoever was granted a lock after the kill may have asked before it: a few do not count.
-					return before > 0 && s.Acquired >= before+enough && s.Errors > 0
-				})
-			if c := rec.Counts; c.Unknown+c.Refused+c.ReleaseError+c.Lost == 0 {
-				t.Errorf("the server was killed and nobody noticed: %+v", c)
-			}
-		})
-	}
-}
-
-// TestDeadServer takes the server away for good, dead or out of reach, and stops the run once there are errors: it ends, with a
-// valid record of what it has.
-func TestDeadServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("servers go down and come back: make test-all")
-	}
-	t.Parallel()
-	for _, test := range []struct {
-		driver string
-		mute   bool // nobody hears of it: requests take their IO time-out
-	}{
-		{"rueidis", false}, {"go-redis", true},
-	} {
-		t.Run(test.driver, func(t *testing.T) {
-			t.Parallel()
-			server := servertest.Redis(t, servers.Options{TCP: true})
-			addr, proxy := proxied(t, server.URL())
-			gone := false
-			rec := watched(t, spec.Plan{Load: spec.Load{Clients: 8, TTL: time.Minute}, Driver: test.driver, Lock: "set-nx", Wait: "backoff"},
-				[]string{addr}, func(s workloads.Snapshot, _ bool) bool {
-					if !gone && s.Acquired > 0 {
-						gone = true
-						if test.mute {
-							_ = proxy.Drop(fault.Replies) // for good
-						} else if err := server.Kill(); err != nil {
-							t.Error(err)
-						}
-					}
-					return gone && s.Errors > 0
-				})
-			if rec.Partial == "" || rec.Counts.Acquired == 0 || rec.Counts.Unknown+rec.Counts.Refused+rec.Counts.ReleaseError == 0 {
-				t.Errorf("partial %q, counts %+v", rec.Partial, rec.Counts)
-			}
-			rec.Trial = 1 // which the program fills in
-			if err := rec.Validate(); err != nil {
-				t.Errorf("the record is damaged: %v", err)
-			}
-		})
-	}
 }
 
 // TestSessionEnds takes the network from two clients of which one holds the lock, for longer than the service waits for
