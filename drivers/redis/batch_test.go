@@ -88,7 +88,7 @@ func (s renewingSession) Renew(ctx context.Context, l *drivers.Lease) (bool, err
 // TestBatchConformance runs the suite on designs whose requests go in batches, some of them in several steps. The libraries take
 // turns, and with -short each has one design.
 func TestBatchConformance(t *testing.T) {
-	conformAll(t, 4, drivers.Config{}, func(d drivers.Driver, library int) (list []cell) {
+	conformAll(t, drivers.Config{}, func(d drivers.Driver, library int) (list []cell) {
 		for i, design := range d.Designs() {
 			if i == 0 || i%2 == library && !testing.Short() {
 				list = append(list, cell{design.Name, drivers.Config{Lock: design.Name, Pipelining: drivers.PipeliningBatch}})

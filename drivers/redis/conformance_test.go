@@ -15,20 +15,23 @@ import (
 // TestConformance runs every design on a real server. The libraries take turns, because a design has the same scripts over
 // either; each has what a library may do otherwise: set-nx with and without pipelining, and a line of clients.
 func TestConformance(t *testing.T) {
-	conformAll(t, 4, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.Options{}).URL() })
+	conformAll(t, drivers.Config{}, cells, func(t *testing.T) string { return servertest.Redis(t, servers.Options{}).URL() })
 }
 
 // TestEmbeddedConformance has the embedded server run the scripts of every design, over the library with which TestConformance
 // does not. With -short there is one cell.
 func TestEmbeddedConformance(t *testing.T) {
-	conformAll(t, 3, drivers.Config{Embedded: true}, embeddedCells, func(t *testing.T) string { return servertest.Embedded(t) })
+	conformAll(t, drivers.Config{Embedded: true}, embeddedCells, func(t *testing.T) string { return servertest.Embedded(t) })
 }
 
-// conformAll runs the suite on cells of both libraries, each with a server of its own. Real servers mostly wait, so
-// more can run at once than there are processors; t.Parallel would not do that.
-func conformAll(t *testing.T, slots int, cfg drivers.Config, cells func(d drivers.Driver, library int) []cell, start func(t *testing.T) (url string)) {
+// atOnce is how many cells run at the same time. They mostly wait, so more can run than there are processors; t.Parallel
+// would not do that.
+const atOnce = 6
+
+// conformAll runs the suite on cells of both libraries, each with a server of its own.
+func conformAll(t *testing.T, cfg drivers.Config, cells func(d drivers.Driver, library int) []cell, start func(t *testing.T) (url string)) {
 	var all sync.WaitGroup
-	free := make(chan struct{}, slots)
+	free := make(chan struct{}, atOnce)
 	for library, name := range []string{"go-redis", "rueidis"} {
 		d, err := drivers.Lookup(name)
 		if err != nil {

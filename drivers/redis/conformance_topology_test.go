@@ -35,7 +35,7 @@ func TestTopologyConformance(t *testing.T) {
 			cfg := topology.start(t)
 			cfg.IOTimeout = 2 * time.Second
 			var all sync.WaitGroup
-			slots := make(chan struct{}, 4) // as in TestConformance
+			slots := make(chan struct{}, atOnce)
 			for j, name := range []string{"go-redis", "rueidis"} {
 				d, err := drivers.Lookup(name)
 				if err != nil {
