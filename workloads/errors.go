@@ -230,5 +230,5 @@ func stuckText(r *results.Record) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("requests that failed left %d of %s locked", n, format.Plural(r.Plan.Keys, "key"))
+	return fmt.Sprintf("requests that failed left %s locked", format.Part(n, int64(r.Plan.Keys), "key"))
 }

@@ -144,7 +144,7 @@ func (e *engine) nothingText(r *results.Record, t rest) string {
 	case e.all.Granted == 0:
 		return text
 	case r.Bound.DeadKeys > 0:
-		return fmt.Sprintf("%s: the holders of %d of %s had died", text, r.Bound.DeadKeys, format.Plural(int64(r.Plan.Keys), "key"))
+		return fmt.Sprintf("%s: the holders of %s had died", text, format.Part(r.Bound.DeadKeys, int64(r.Plan.Keys), "key"))
 	}
 	return text + ": the locks of the warm-up were held to its end; lengthen -duration, or shorten -hold"
 }

@@ -62,11 +62,11 @@ func TestStuckKeys(t *testing.T) {
 		errors           bool // are the limit
 	}{
 		"all": {keys: 4, clients: 16, wait: "poll", releases: 99, stuck: 4, early: 4, errors: true,
-			partial: none + "requests that failed left 4 of 4 keys locked; they, the pauses after them and the waits for those keys took 100 %"},
+			partial: none + "requests that failed left all 4 keys locked; they, the pauses after them and the waits for those keys took 100 %"},
 		"all clients come to one of many": {keys: 20, clients: 4, wait: "poll", releases: 1, stuck: 1, early: 1, errors: true,
 			partial: none + "requests that failed left 1 of 20 keys locked"},
 		"an answer": {keys: 1, clients: 4, wait: "poll", releases: 1, answers: 1, stuck: 1, early: 1, errors: true,
-			partial: "nothing was granted: requests that failed left 1 of 1 key locked"},
+			partial: "nothing was granted: requests that failed left the only key locked"},
 		"some of many": {keys: 100, clients: 4, wait: "none", releases: 5, stuck: 5, early: 5,
 			warning: "requests that failed left 5 of 100 keys locked: the figures are those of the others"},
 		"until the window": {keys: 4, clients: 16, wait: "poll", ttl: 100 * ms, releases: 4, early: 4},

@@ -175,7 +175,7 @@ const (
 // grantGapWarning says for how long no lock was granted, if that was far longer than from one grant to the next; else it is
 // empty. It says nothing where the plan makes holders die or outlast their leases, which is what it wants to see.
 func grantGapWarning(r *results.Record, d results.Pause) string {
-	if d.Length < longGrantGap || r.Counts.Acquired == 0 || r.Plan.Shared {
+	if d.Length < longGrantGap || r.Counts.Acquired == 0 || r.Plan.Shared || r.Counts.StuckKeys > 0 { // which are told
 		return ""
 	}
 	for _, p := range r.Generator.Pauses { // which says it

@@ -239,6 +239,7 @@ func TestDroughtWarning(t *testing.T) {
 		{"locks that are rare", 1500 * ms, func(r *results.Record) { r.Counts.Acquired = 100 }, false},
 		{"long holds", 1500 * ms, func(r *results.Record) { r.Latency[results.Hold] = of(50_000, 800*ms, 900*ms) }, false},
 		{"bursts", 1500 * ms, func(r *results.Record) { r.Plan.Burst = time.Second }, false},
+		{"keys that requests left locked", 1500 * ms, func(r *results.Record) { r.Counts.StuckKeys = 3 }, false},
 		{"holders that die, as planned", 1500 * ms, func(r *results.Record) { r.Plan.Crash = 0.1 }, false},
 		{"nothing at all", 1500 * ms, func(r *results.Record) { r.Counts.Acquired = 0 }, false}, // which the throughput says
 	} {

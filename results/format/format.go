@@ -81,6 +81,17 @@ func Plural[N ~int | ~int64](n N, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
+// Part formats how many there are of several things: "the only key", "all 4 keys", "3 of 4 keys".
+func Part(n, of int64, noun string) string {
+	switch {
+	case n == 1 && of == 1:
+		return "the only " + noun
+	case n == of:
+		return "all " + Plural(of, noun)
+	}
+	return Count(n) + " of " + Plural(of, noun)
+}
+
 // Percent formats a share; a small one keeps a digit or two, since 0.3 % is not the nothing that 0 % says.
 func Percent(share float64) string {
 	switch v := 100 * share; {

@@ -107,3 +107,13 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestPart(t *testing.T) {
+	for want, n := range map[string][2]int64{
+		"the only key": {1, 1}, "all 4 keys": {4, 4}, "3 of 4 keys": {3, 4}, "1 of 1,000 keys": {1, 1000},
+	} {
+		if got := Part(n[0], n[1], "key"); got != want {
+			t.Errorf("%d of %d: %q, want %q", n[0], n[1], got, want)
+		}
+	}
+}

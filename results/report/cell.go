@@ -201,6 +201,8 @@ func next(c *results.Cell) string {
 		return "-renew, or -ttl above the longest hold, " + format.Duration(hold)
 	case c.Violated(), l.By == results.ByDead && !c.First().Traits.Expires && !c.First().Traits.Session:
 		return remediesOf[results.ByLock]
+	case l.By == results.ByErrors && l.Stuck > l.Failing && c.First().Traits.Expires:
+		return remediesOf[results.ByDead]
 	case l.By == results.ByGenerator && p.Pipelining == "batch" && c.Generator.Delayed:
 		return "-pipelining auto"
 	case (l.By.Busy() || l.By == results.ByRate && c.Generator.Saturated) && batches && p.Clients >= 10_000:

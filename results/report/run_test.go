@@ -254,6 +254,19 @@ func TestQueueAdvised(t *testing.T) {
 	}
 }
 
+// TestStuckAdvised: keys that failed requests left locked are free when their leases end.
+func TestStuckAdvised(t *testing.T) {
+	for _, expires := range []bool{true, false} {
+		r := record(0)
+		r.Counts.Unknown, r.Counts.StuckKeys, r.Bound.Blocked = 3, 3, 64*4*time.Second
+		r.Traits.Expires = expires
+		c := cellsOf(t, r)[0]
+		if got := next(c); c.Limit().By != results.ByErrors || got != map[bool]string{true: "a shorter -ttl"}[expires] {
+			t.Errorf("expires %t: limited by %q, next %q", expires, c.Limit().By, got)
+		}
+	}
+}
+
 // TestBatchesAdvised: clients in batches are advised where there are very many and the machine is busy, whatever used
 // it, and to what has them.
 func TestBatchesAdvised(t *testing.T) {
