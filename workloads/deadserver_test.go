@@ -27,6 +27,16 @@ type hungSession struct {
 	hung
 }
 
+func (h hung) Unwrap() drivers.Service { return h.Service }
+
+func (h hung) Clean(context.Context, []string) error { return h.answer() }
+
+func (h hung) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
+	return drivers.Server{}, drivers.Usage{}, h.answer()
+}
+
+func (h hungSession) Unwrap() drivers.Session { return h.Session }
+
 func (h hung) Session(ctx context.Context, id int) (drivers.Session, error) {
 	s, err := h.Service.Session(ctx, id)
 	return hungSession{s, h}, err
@@ -37,7 +47,7 @@ func (h hung) answer() error {
 		return nil
 	}
 	time.Sleep(h.io)
-	return cmp.Or(h.err, context.DeadlineExceeded)
+	return cmp.Or(h.err, error(&drivers.Error{Class: drivers.ClassTimeout, Op: "test", Err: context.DeadlineExceeded}))
 }
 
 func (h hungSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -74,6 +84,29 @@ func TestDeadServer(t *testing.T) {
 		}
 		if r.Trial = 1; r.Partial != "interrupted" || r.Counts.Acquired == 0 || r.Counts.Unknown+r.Counts.ReleaseError == 0 || r.Validate() != nil {
 			t.Errorf("partial %q, counts %+v, %v", r.Partial, r.Counts, r.Validate())
+		}
+	})
+}
+
+// TestHungServer: a run whose server hangs ends one I/O time-out after its window, and cleaning takes two more.
+func TestHungServer(t *testing.T) {
+	const io = 3 * time.Second
+	p := plan("memory", "mutex")
+	p.Server, p.Clients, p.Keys, p.Hold, p.Duration = "external", 8, 8, ms, time.Second
+	var began time.Time
+	gone := func(s drivers.Service) drivers.Service {
+		began = time.Now()
+		return hung{Service: s, from: began.Add(700 * ms), io: io}
+	}
+	bubble(t, p, gone, func(t *testing.T, r *results.Record) {
+		if r.Counts.Acquired == 0 {
+			t.Error("the server has never answered")
+		}
+		if most := p.Duration + 3*io + 100*ms; time.Since(began) > most {
+			t.Errorf("the run took %v, want at most %v", time.Since(began), most)
+		}
+		if warnings := strings.Join(r.Warnings, "\n"); !strings.Contains(warnings, "deleting the run's keys: ") {
+			t.Errorf("nothing says that keys may be left: %q", warnings)
 		}
 	})
 }
@@ -137,7 +170,7 @@ func TestStandingErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ended := strings.HasSuffix(r.Partial, "("+string(tt.class)+")") && time.Since(begin) < tt.from+standingTime+time.Second
+			ended := strings.HasSuffix(r.Partial, "("+string(tt.class)+")") && r.Elapsed < tt.from+standingTime+time.Second
 			if whole := r.Elapsed == p.Duration; ended != tt.ends || whole == tt.ends {
 				t.Errorf("%s from %v: %v of %v, partial %q", tt.class, tt.from, r.Elapsed, p.Duration, r.Partial)
 			}
