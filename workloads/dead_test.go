@@ -54,3 +54,17 @@ func TestDeadKeys(t *testing.T) {
 		})
 	}
 }
+
+// TestDeadKeyOfProcesses: sooner or later each client wants the key that is dead, whichever process its holder was of.
+func TestDeadKeyOfProcesses(t *testing.T) {
+	p := plan("memory", "mutex")
+	p.Keys, p.Clients, p.Hold, p.Crash, p.Timeout, p.Poll, p.Processes = 40, 9, 10*ms, 0.001, 0, ms, 3
+	p.Warmup, p.Duration, p.TTL = 0, 60*time.Second, time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		svc := open(t, p)
+		r := fleetOf(t, p, func(int) drivers.Service { return svc }, nil)
+		if b, l := r.Bound, r.Limit(); b.DeadKeys == 0 || b.DeadKeys > 10 || l.By != results.ByDead {
+			t.Errorf("%d of %d keys dead from %v on: limited by %q %+v", b.DeadKeys, p.Keys, b.DeadFrom, l.By, l)
+		}
+	})
+}

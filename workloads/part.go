@@ -42,6 +42,13 @@ type Part struct {
 	Figures figures
 	Latency []map[results.Metric]results.Latency // of each class
 	Series  []valued[results.Interval]
+	Waiting []unanswered // if holders die
+}
+
+// unanswered is a wait for a key that was not over when the window closed.
+type unanswered struct {
+	Key   int32
+	Since time.Duration
 }
 
 // valued is an interval of the series, or a step, with its values.
@@ -76,6 +83,11 @@ func (e *engine) part() *Part {
 	}
 	for _, i := range e.timeseries.list {
 		p.Series = append(p.Series, valued[results.Interval]{i.Interval, i.values.Latency()})
+	}
+	for i := range e.clients {
+		if c := &e.clients[i]; c.class.Crash > 0 && c.wants < e.until() {
+			p.Waiting = append(p.Waiting, unanswered{c.key, c.start})
+		}
 	}
 	p.Rank = e.rank()
 	return p
@@ -119,6 +131,19 @@ func (e *engine) gather(ctx context.Context) {
 		e.all.Totals.Rest.Idle += (end - p.Until) * time.Duration(p.Rank.Clients) // who has done its share of -n has nothing more to do
 	}
 	e.sweep(holds)
+	e.waitedForDead(append(parts, own))
+}
+
+// waitedForDead counts how long clients waited for keys whose last holder had died, of which their own process may know nothing.
+func (e *engine) waitedForDead(parts []*Part) {
+	e.dead.waited.Store(0)
+	for _, p := range parts {
+		for _, w := range p.Waiting {
+			if died, dead := e.swept.Died[int(w.Key)]; dead {
+				e.dead.waited.Add(int64(e.inside(max(died, w.Since), e.freed(died, e.run.Plan.LongestLease()))))
+			}
+		}
+	}
 }
 
 // lacksRanks reports whether some were lost, whose requests the server has figures.
