@@ -46,7 +46,7 @@ func (e *engine) read(ctx context.Context) reading {
 	if e.run.Share.Rank == 0 { // which asks for all
 		server, usage, err = e.inspect(context.WithoutCancel(ctx))
 	}
-	r := reading{server: server, usage: usage, err: err, nodes: e.nodes(), probes: e.probe.probes()}
+	r := reading{server: server, usage: usage, err: err, nodes: e.nodes(), probes: e.probe.sent.Load()}
 	if c, ok := drivers.As[drivers.Counter](e.run.Service); ok {
 		r.traffic, r.counted = c.Traffic(), true
 	}

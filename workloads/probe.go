@@ -81,12 +81,6 @@ func (p *probe) begin() {
 	}
 }
 
-// close ends it when the window closes.
-func (p *probe) close() { close(p.stopped) }
-
-// finish waits for the request that is under way, which the driver's IO time-out bounds.
-func (p *probe) finish() { p.sending.Wait() }
-
 // run sends probes until the window closes. Those of the warm-up are sent and not recorded.
 func (p *probe) run() {
 	due, free := time.Duration(0), p.e.clock.Now()
@@ -149,9 +143,6 @@ func (p *probe) sleep(d time.Duration) bool {
 		return false
 	}
 }
-
-// probes returns how many were sent since the load began.
-func (p *probe) probes() int64 { return p.sent.Load() }
 
 // spent returns about what n probes have cost the server.
 func (p *probe) spent(n int64) drivers.Usage {

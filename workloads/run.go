@@ -175,7 +175,7 @@ func (r *Run) load(ctx context.Context, meet func(context.Context) (time.Time, e
 	}
 	e.measure(ctx, start)
 	e.drain()
-	e.probe.finish()
+	e.probe.sending.Wait() // for a request, which the driver's IO time-out bounds
 	e.timeseries.finish()
 	e.all = e.count()
 	return e, nil
@@ -374,7 +374,7 @@ func (e *engine) measure(ctx context.Context, start time.Time) {
 			e.run.Fleet.Stop()
 		}
 	}
-	e.probe.close()
+	close(e.probe.stopped)
 	e.ticker.close()
 	e.timeseries.close()
 	e.closeQueues()
