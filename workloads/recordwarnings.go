@@ -56,7 +56,7 @@ func (e *engine) warn(r *results.Record, t rest) {
 			add("node %d of %d did not answer %s, the first of all because: %v", i+1, len(r.Counts.NodeErrors), format.Plural(n, "request"), node.Err)
 		}
 	}
-	addAll(sharedWarning(r), e.leftWarning(r), e.unswept, e.room)
+	addAll(e.leftWarning(r), e.unswept, e.room)
 	r.Warnings = append(r.Warnings, recordWarnings(r)...)
 	for _, f := range []struct {
 		what string
@@ -90,15 +90,6 @@ func (e *engine) lookForRoom() {
 	if e.run.SayOnce != nil {
 		e.run.SayOnce("warning: %s: %s", cmp.Or(e.run.Record.Server.Addr, e.opened.Name), e.room)
 	}
-}
-
-// sharedWarning says what the figures of r leave out if other runs have the same keys; empty if none can have.
-func sharedWarning(r *results.Record) string {
-	if !r.Plan.Shared {
-		return ""
-	}
-	return "other runs may have had the same keys, and what they held and did is not seen here: exclusion is checked among the clients " +
-		"of this run alone; hand-offs, recoveries, owner changes, the time of keys and what a lock costs the server are left out"
 }
 
 // leftWarning says what stays locked after a trial that has to leave its keys to other runs; empty if it ends by itself.

@@ -27,7 +27,7 @@ var AllMarks = []Mark{
 	when("partial", true, "it ended early, or most of it was lost", func(c *results.Cell) bool { return c.Partial() != "" }),
 	when("embedded", true, "a stand-in inside lockbench, not a real server",
 		func(c *results.Cell) bool { return c.First().Server.Kind == "embedded" }),
-	when("shared", true, "other runs had the same keys", func(c *results.Cell) bool { return c.Plan().Shared }),
+	when("shared", true, "other runs had the same keys, and their holds are unchecked", func(c *results.Cell) bool { return c.Plan().Shared }),
 	{Code: "saturated", Doubt: true, Line: "lockbench or its machine was too busy: the lock may do better", of: saturated},
 	when("paused", true, "lockbench itself did not run for a while: latencies include it",
 		func(c *results.Cell) bool { // who was just starved is saturated
