@@ -126,12 +126,9 @@ func (g *errorLog) total() int64 {
 func (g *errorLog) byClass(of func(*errorClass) int64) map[string]int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var numbers map[string]int64
+	numbers := map[string]int64{}
 	for class, c := range g.classes {
 		if n := of(c); n > 0 {
-			if numbers == nil {
-				numbers = map[string]int64{}
-			}
 			numbers[class] = n
 		}
 	}
@@ -141,11 +138,8 @@ func (g *errorLog) byClass(of func(*errorClass) int64) map[string]int64 {
 func (g *errorLog) samples() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var samples map[string]string
+	samples := map[string]string{}
 	for class, c := range g.classes {
-		if samples == nil {
-			samples = map[string]string{}
-		}
 		samples[class] = c.sample
 	}
 	return samples
