@@ -97,9 +97,9 @@ func (i *inference) lostToErrors() bool {
 // reaches reports whether the throughput is near the bound, and that is made by what it says.
 func (i *inference) reaches(by string) bool { return i.Efficiency() >= nearLimit && i.Bound.By == by }
 
-// slowed reports whether a machine with time to spare may raise the throughput by a tenth. If locks hold up the clients, it does so
-// by what a change of hands takes longer than without load, and by as much of a wait for a key that is free as
-// lockbench runs late.
+// slowed reports whether a machine with time to spare may raise the throughput by a tenth. If locks hold up the clients,
+// it does so by what a change of hands takes longer than without load, and by as much of a wait for a key that is free
+// as lockbench runs late.
 func (i *inference) slowed() bool {
 	l, late := i.l, i.Latency[Hiccup]
 	if !l.Contended || !l.Known || late.Count == 0 {

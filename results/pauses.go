@@ -12,9 +12,9 @@ func (g *Generator) Stopped() bool {
 	return slices.ContainsFunc(g.Pauses, func(p Pause) bool { return !p.Starved })
 }
 
-// StoppedLong reports whether lockbench was stopped for so much of the window that the trial is less than a whole one. A busy
-// machine keeps a process for 0.1 s now and then. Where it was starved, as on any machine that has too much to do,
-// the verdict on the generator says so.
+// StoppedLong reports whether lockbench was stopped for so much of the window that the trial is less than a whole one.
+// A busy machine keeps a process for 0.1 s now and then. Where it was starved, as on any machine that has too much to
+// do, the verdict on the generator says so.
 func (r *Record) StoppedLong() bool {
 	paused := r.Generator.Paused
 	return paused >= 500*time.Millisecond && 10*paused >= r.Elapsed
@@ -28,10 +28,10 @@ func LengthOf(pauses []Pause) (sum time.Duration) {
 	return sum
 }
 
-// ViolationsByPauses returns how many of the violations, of those that are recorded with their times, came in a pause that may
-// have ended a lease, or within a lease after it, when a holder from before may not have heard of its end. Any lease does that
-// whose holder stops for so long. One may be half over when the pause begins: holds take their part of it, and it
-// is renewed after a third.
+// ViolationsByPauses returns how many of the violations, of those that are recorded with their times, came in a pause
+// that may have ended a lease, or within a lease after it, when a holder from before may not have heard of its end. Any
+// lease does that whose holder stops for so long. One may be half over when the pause begins: holds take their part of
+// it, and it is renewed after a third.
 func (r *Record) ViolationsByPauses() (n int) {
 	if !r.Traits.Expires && !r.Traits.Session {
 		return 0
