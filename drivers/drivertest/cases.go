@@ -42,7 +42,7 @@ var cases = []oneCase{
 	{name: "remaining", when: remains, run: remaining},
 
 	// The session that a hold may belong to.
-	{name: "session ends", timesOut: true, when: cuts, run: sessionEnds},
+	{name: "session ends", when: cuts, run: sessionEnds},
 	{name: "closed session", when: closes, run: closedSession},
 
 	// A holder that dies.
@@ -125,7 +125,7 @@ func find(ctx context.Context, s Setup) (k known, failure *Failure) {
 	k.traits = k.design.Traits
 	ctx, cancel := context.WithTimeout(ctx, caseTime)
 	defer cancel()
-	cfg := s.Config
+	cfg := unhurried(s.Config)
 	cfg.Clients, cfg.Wakes = 1, true
 	svc, err := s.Driver.Open(ctx, cfg)
 	if err != nil {

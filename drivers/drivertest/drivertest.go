@@ -200,10 +200,7 @@ func (c oneCase) check(ctx context.Context, k known) (failures []Failure, left e
 	defer cancel()
 	t := &T{known: k, name: c.name, ctx: ctx}
 	if !c.timesOut {
-		t.Config.IOTimeout = max(t.Config.IOTimeout, ioTime)
-		if t.Config.NodeTimeout > 0 {
-			t.Config.NodeTimeout = max(t.Config.NodeTimeout, ioTime/2)
-		}
+		t.Config = unhurried(t.Config)
 	}
 	var unique drivers.Owners
 	if t.Config.Prefix == "" {
@@ -220,6 +217,15 @@ func (c oneCase) check(ctx context.Context, k known) (failures []Failure, left e
 		return failures, t.left
 	}
 	return t.failures, t.left
+}
+
+// unhurried returns the config of a service of which every request is answered in the end; see ioTime.
+func unhurried(cfg drivers.Config) drivers.Config {
+	cfg.IOTimeout = max(cfg.IOTimeout, ioTime)
+	if cfg.NodeTimeout > 0 {
+		cfg.NodeTimeout = max(cfg.NodeTimeout, ioTime/2)
+	}
+	return cfg
 }
 
 // guard calls f; Fatalf ends only f.

@@ -94,9 +94,9 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
 			}
 		default:
 			url = servertest.ZooKeeper(t, 1, servers.Options{}).URLs()[0]
-			cfg.TTL, cfg.IOTimeout = 6*time.Second, time.Second // on machines that stall
-			s.SessionTimeout = cfg.TTL + 400*time.Millisecond   // the server checks at intervals
-			s.MemoryPerSession = 1 << 20                        // so that it makes few of them: each takes threads and a connection
+			cfg.TTL, cfg.IOTimeout = 6*time.Second, 5*time.Second // on machines that stall
+			s.SessionTimeout = cfg.TTL + 400*time.Millisecond     // the server checks at intervals
+			s.MemoryPerSession = 1 << 20                          // so that it makes few of them: each takes threads and a connection
 		}
 		urls = append(urls, url)
 	}
