@@ -2,11 +2,18 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/servers"
+	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -111,5 +118,28 @@ func TestConnectionLimits(t *testing.T) {
 			!strings.Contains(err.Error(), strings.TrimPrefix(tt.limit, "the ")) {
 			t.Errorf("%s in %s: one more session: %v", tt.user, tt.database, err)
 		}
+	}
+}
+
+// TestStandBy: a stand-by is told as that, and not as a primary that is set to take no writes.
+func TestStandBy(t *testing.T) {
+	t.Parallel()
+	s := servertest.Postgres(t, servers.Options{Settings: map[string]string{"wal_level": "replica"}})
+	c, err := pgconn.Connect(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It recovers from the last checkpoint, which initdb made with another wal_level.
+	rows, err := c.Exec(t.Context(), "CHECKPOINT; SHOW data_directory").ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal := filepath.Join(string(rows[len(rows)-1].Rows[0][0]), "standby.signal")
+	if err := errors.Join(c.Close(t.Context()), os.WriteFile(signal, nil, 0o600), s.Kill(), s.Restart(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	_, err = driver{}.Open(t.Context(), drivers.Config{Lock: "row-lock", Addrs: []string{s.URL()}})
+	if drivers.ClassOf(err) != drivers.ClassReadOnly || !strings.Contains(err.Error(), "this is a stand-by: give the address of the primary") {
+		t.Errorf("class %s: %v", drivers.ClassOf(err), err)
 	}
 }

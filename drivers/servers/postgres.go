@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -85,6 +86,7 @@ func setUpPostgres(ctx context.Context, s *Server, o Options) error {
 		}
 		settings["ssl"], settings["ssl_cert_file"], settings["ssl_key_file"] = "on", s.dir.file(certFile), s.dir.file(keyFile)
 	}
+	maps.Copy(settings, o.Settings)
 	s.url, s.argv = address.String(), []string{o.Binary, "-D", data}
 	for name, value := range settings {
 		s.argv = append(s.argv, "-c", name+"="+value)
