@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
+	_ "github.com/lockbench/lockbench/drivers/all"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 )
