@@ -188,6 +188,13 @@ func TestTickerBesideTheLoad(t *testing.T) {
 	})
 }
 
+// alwaysWaiting has a thread that waits for a core all the time.
+type alwaysWaiting struct{ now func() time.Duration }
+
+func (w alwaysWaiting) Open(name string) (fs.File, error) {
+	return waiting(strconv.FormatInt(int64(w.now()), 10)).Open(name)
+}
+
 // TestDrought stops the service for 3 s in a run that grants a lock each 15 ms, and has the service tell when. On a busy
 // machine the ticker comes late each time, because it waits for a core.
 func TestDrought(t *testing.T) {
@@ -206,10 +213,9 @@ func TestDrought(t *testing.T) {
 				return nil
 			}}
 			r, err := (&Run{Plan: p, Service: svc, Prefix: "test:", Watch: func(w View) {
-				v, w.e.root = w, waiting("0")
+				v, w.e.root = w, alwaysWaiting{w.e.clock.Now}
 				w.e.ticker.cpu = func() time.Duration {
 					time.Sleep(late)
-					w.e.root = waiting(strconv.FormatInt(int64(w.e.clock.Now()), 10))
 					return 0
 				}
 			}}).Do(t.Context())
