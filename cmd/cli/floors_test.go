@@ -84,7 +84,6 @@ var floors = []rule{
 	{"results/metric", []string{"results", "results/format"}, nil},
 	{"results/view", []string{"results", "results/format", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/compare/comparetest", []string{"results", "results/compare", "results/metric", "results/spec", "results/stats"}, nil},
 	{"results/capacity", []string{"results", "results/format", "results/spec", "results/stats", "results/capacity/queue"}, []string{"github.com/aclements/go-moremath/stats"}},
 	{"results/capacity/queue", nil, nil},
 	{"results/capacity/capacitytest", []string{"results", "results/capacity", "results/spec"}, nil},

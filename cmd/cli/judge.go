@@ -31,7 +31,6 @@ import (
 type comparison struct {
 	how   compare.Options
 	base  compare.Input // the records of -baseline; with -vs there are none yet
-	cells int           // that will be compared, which may be fewer than the run has
 	least int           // trials of the base in the cell that has the fewest; with -vs those of the run
 	head  string        // what the head is called
 }
@@ -60,7 +59,7 @@ func comparisonOf(o *options, run experiment, hidden *secrets.Secrets) (*compari
 	if words, err := shellquote.Split(head); err == nil {
 		head = commandLine(hidden, words)
 	}
-	return &comparison{how: how, cells: len(run.Cells) / 2, least: run.Trials, head: cmp.Or(head, asGiven)}, err
+	return &comparison{how: how, least: run.Trials, head: cmp.Or(head, asGiven)}, err
 }
 
 const giveBase = "give -vs, or -baseline"
@@ -83,10 +82,10 @@ func (p *program) readBaseline(c *comparison, name string, run experiment, env r
 	for _, label := range slices.Concat(found.Added, found.Missing) {
 		p.say("this cell is in the run or in the baseline alone, and is compared with nothing: %s", label)
 	}
-	c.cells, c.least = len(found.Cells), math.MaxInt
+	c.least = math.MaxInt
 	for _, cell := range found.Cells {
 		c.least = min(c.least, len(cell.Base))
-		for _, text := range compare.UnlikeMachines(cell.Base, cell.Head) {
+		for _, text := range cell.Machines {
 			if !c.how.Force {
 				p.sayOnce("warning: the baseline is another machine's, and no change will be judged without -force: %s", text)
 			}

@@ -206,10 +206,9 @@ func (p *program) readEnding(o *options, e experiment, env results.Env) (end *en
 
 // announce warns if a comparison has too few trials to find anything.
 func (end *ending) announce() {
-	if c := end.comparison; c != nil {
-		if text := c.how.TooFew(c.cells, c.least, end.Trials, end.options.versus(), maxTrials); text != "" {
-			end.say("warning: %s", text)
-		}
+	if c := end.comparison; c != nil && c.how.Tests() && min(c.least, end.Trials) < compare.Trials {
+		end.say("warning: %d + %d trials are too few to show a regression: take %d or more a side (-trials)",
+			c.least, end.Trials, compare.Trials)
 	}
 }
 

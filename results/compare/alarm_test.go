@@ -131,10 +131,10 @@ func TestPairsInPart(t *testing.T) {
 		"one on each side":  {10, func(base, head []*results.Record) { base[0].Partial, head[9].Partial = "a", "b" }, 8, Unchanged, ""},
 		"not known":         {10, func(base, head []*results.Record) { base[3].Latency, head[4].Latency = nil, nil }, 8, Unchanged, ""},
 		"another turn":      {10, func(_, head []*results.Record) { head[2].Trial = 2 }, 9, Unchanged, ""},
-		"too few":           {5, func(_, _ []*results.Record) {}, 5, Inconclusive, "5 pairs of trials can never show p < 0.05"},
+		"too few":           {5, func(_, _ []*results.Record) {}, 5, Inconclusive, "5 pairs of trials are too few for 1 test"},
 		"enough":            {6, func(_, _ []*results.Record) {}, 6, Unchanged, ""},
-		"no pair":           {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 10 }) }, 0, Inconclusive, "no trial of the base has a partner"},
-		"a few that may be": {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 5 }) }, 5, Inconclusive, "only 5 pairs of trials, of 10"},
+		"no pair":           {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 10 }) }, 0, Inconclusive, "only 0 of 10 pairs count"},
+		"a few that may be": {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 5 }) }, 5, Inconclusive, "only 5 of 10 pairs count"},
 	} {
 		base, head := turns(rand.New(rand.NewPCG(13, 14)), c.trials, 0)
 		c.change(base, head)

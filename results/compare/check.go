@@ -16,26 +16,6 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// What a check says of a limit besides Inconclusive.
-const (
-	Violated Verdict = "violated" // exclusion, by a design that claims it
-	Missed   Verdict = "missed"
-	Passed   Verdict = "passed"
-)
-
-// CheckVerdicts are those of a check, the worst first.
-var CheckVerdicts = []Verdict{Violated, Missed, Inconclusive, Passed}
-
-// Why a limit is Inconclusive, besides Unmeasured and Saturated.
-const (
-	NotRun    Reason = "not-run"   // a cell that was asked for has no trial; a reason of the whole
-	Partial   Reason = "partial"   // the trial ended early
-	Unclaimed Reason = "unclaimed" // the design does not claim mutual exclusion, so that a violation breaks no promise
-)
-
-// CheckReasons are those of a check.
-var CheckReasons = []Reason{NotRun, Partial, Unmeasured, Saturated, Unclaimed}
-
 // Check is what a run without a base is worth by itself: whether its locks excluded, and whether its figures kept to
 // absolute thresholds.
 type Check struct {
@@ -43,38 +23,26 @@ type Check struct {
 	Cells      []CheckedCell
 	Missing    []string // cells that were asked for and have no trial
 	Verdict    Verdict  // the worst; empty if no threshold was asked for and exclusion was not violated
-	Objective  *Check   // by what the workload wants to be true (slo), which decides nothing; nil if nothing can be told of that
+	Objective  *Check   // by what the workload wants to be true (slo), which decides nothing; nil: nothing can be told
 }
 
 // CheckedCell is a cell of a Check.
 type CheckedCell struct {
 	*results.Cell
-	Label   string  // what tells it from the other cells; empty if there is only one
-	Limits  []Limit // mutual exclusion, then one for each threshold
-	Verdict Verdict // the worst; see Check
+	Label   string   // what tells it from the other cells; empty if there is only one
+	Limits  []Result // mutual exclusion, then one for each threshold
+	Verdict Verdict  // the worst; see Check
 }
 
-// Limit is what became of one threshold in one cell.
-type Limit struct {
-	Threshold *Threshold     `json:"-"` // nil: mutual exclusion
-	Trials    stats.Estimate `json:"-"` // of the figure; zero of mutual exclusion
-	Value     float64        `json:"-"` // that is judged: the median of the trials or, of a count, the worst; NaN if it was not measured
-	Verdict   Verdict        `json:"verdict"`
-	Reason    Reason         `json:"reason,omitempty"` // of Inconclusive, else empty
-	Why       string         `json:"why,omitempty"`    // in words, or what else is to be said of the value
-
-	exclusion string // what is to be said of it where no threshold is judged
-}
-
-// CheckCells judges cells by thresholds, none of which may be relative (Threshold.Relative). Missing are cells that were
-// asked for and have no trial: what did not run has not passed.
+// CheckCells judges cells by thresholds, none of which may be relative (Threshold.Relative). Missing are cells that
+// were asked for and have no trial: what did not run has not passed.
 //
 // A record that ended early is left out if there is a whole trial of the same plan and revision. Alone it can miss a
 // threshold, and pass none. Where lockbench or its machine was the bottleneck (saturated), a figure that misses its
 // threshold misses it, and what passes has passed only if a machine with time to spare could but improve it: the
-// throughput, and the response, which counts from the intended start. A quantile that most trials have too few values for
-// is not measured. No violations pass where none could have been seen too, since that is how a local queue works, with a
-// word that says so; a threshold of the watched grants wants more.
+// throughput, and the response, which counts from the intended start. A quantile that most trials have too few values
+// for is not measured. No violations pass where none could have been seen too, since that is how a local queue works,
+// with a word that says so; a threshold of the watched grants wants more.
 func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string) *Check {
 	cells, partial := whole(cells)
 	c := &Check{Thresholds: thresholds, Missing: missing}
@@ -84,12 +52,15 @@ func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string)
 	}
 	judged := 0
 	for i, cell := range cells {
-		one := CheckedCell{Cell: cell, Label: labels[i], Limits: []Limit{safetyOf(cell, partial[cell])}}
+		one := CheckedCell{Cell: cell, Label: labels[i], Limits: []Result{safetyOf(cell, partial[cell])}}
 		for j := range thresholds {
-			one.Limits = append(one.Limits, limitOf(&thresholds[j], cell, partial[cell]))
+			l := Result{Figure: thresholds[j].Figure, Threshold: &thresholds[j]}
+			judgeAmount(&l, cell, slices.Concat(cell.Trials, partial[cell]))
+			one.Limits = append(one.Limits, l)
 		}
-		for _, l := range one.Limits {
-			if l.Counts() {
+		for j := range one.Limits {
+			l := &one.Limits[j]
+			if l.Place = i; l.Counts() {
 				judged++
 				one.Verdict = worse(one.Verdict, l.Verdict)
 			}
@@ -103,87 +74,61 @@ func CheckCells(cells []*results.Cell, thresholds []Threshold, missing []string)
 	return c
 }
 
-// Counts reports whether l has a part in the verdict of the whole: it was asked for, and the design claims what it is about.
-func (l *Limit) Counts() bool {
-	return l.Verdict == Violated || l.Threshold != nil && l.Reason != Unclaimed
+// Counts reports whether a result of a check has a part in the verdict of the whole: it was asked for, and the design
+// claims what it is about.
+func (r *Result) Counts() bool {
+	return r.Verdict == Violated || r.Threshold != nil && r.Reason != Unclaimed
 }
 
-// Name returns the threshold as it was written, or what else is judged.
-func (l *Limit) Name() string {
-	if l.Threshold == nil {
-		return "mutual exclusion"
+// Sentence returns what became of a limit: "response.p99 12.3 ms, limit 20 ms".
+func (r *Result) Sentence() string {
+	t := r.Threshold
+	if t == nil {
+		return r.Why
 	}
-	return l.Threshold.Text
-}
-
-// Sentence returns what became of l: "response.p99 12.3 ms, limit 20 ms".
-func (l *Limit) Sentence() string {
-	if l.Threshold == nil {
-		if l.Why == "" {
-			return l.exclusion
-		}
-		return l.exclusion + ": " + l.Why
-	}
-	t, unit := l.Threshold, l.Threshold.Figure.Unit
-	value := unit.Format(l.Value)
-	if math.IsNaN(l.Value) {
+	unit := t.Figure.Unit
+	value := unit.Format(r.Value)
+	if math.IsNaN(r.Value) {
 		value = "not measured"
-	} else if l.Value != t.Value && value == unit.Format(t.Value) {
-		value = unit.Plain(l.Value) // or both would look the same
+	} else if r.Value != t.Value && value == unit.Format(t.Value) {
+		value = unit.Plain(r.Value) // or both would look the same
 	}
-	text := t.Figure.Name + " " + value + map[bool]string{false: ", limit ", true: ", minimum "}[t.Less] + unit.Plain(t.Value)
-	if l.Why != "" {
-		text += ": " + l.Why
-	}
-	return text
-}
-
-// CheckedLimit is a limit and the place of its cell in Check.Cells.
-type CheckedLimit struct {
-	Cell int
-	*Limit
+	value += map[bool]string{false: ", limit ", true: ", minimum "}[t.Less] + unit.Plain(t.Value)
+	return strings.TrimSuffix(t.Figure.Name+" "+value+": "+r.Why, ": ")
 }
 
 // Limits returns all limits that count, the worst first, a violation before all else.
-func (c *Check) Limits() (list []CheckedLimit) {
-	for i := range c.Cells {
-		for j := range c.Cells[i].Limits {
-			if l := &c.Cells[i].Limits[j]; l.Threshold != nil || l.Counts() {
-				list = append(list, CheckedLimit{i, l})
+func (c *Check) Limits() (list []Result) {
+	for _, cell := range c.Cells {
+		for _, l := range cell.Limits {
+			if l.Threshold != nil || l.Counts() {
+				list = append(list, l)
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b CheckedLimit) int { return cmp.Compare(rank(a.Verdict), rank(b.Verdict)) })
+	slices.SortStableFunc(list, func(a, b Result) int { return cmp.Compare(rank(a.Verdict), rank(b.Verdict)) })
 	return list
 }
 
 // Reasons returns those for which anything in c that counts is inconclusive, in the order of the list of all.
 func (c *Check) Reasons() []Reason {
-	have := reasonSet{NotRun: len(c.Missing) > 0}
-	for _, l := range c.Limits() {
-		have[l.Reason] = have[l.Reason] || l.Counts()
-	}
-	list := have.in(CheckReasons)
+	counted := slices.DeleteFunc(c.Limits(), func(r Result) bool { return !r.Counts() })
+	list := reasonsOf(counted, []Reason{NotRun}[:min(1, len(c.Missing))]...)
 	if c.Verdict == Inconclusive && len(list) == 0 {
 		return []Reason{Unclaimed}
 	}
 	return list
 }
 
-// whole leaves out the records that ended early where there are whole trials of the same plan, of the same revision and build,
-// on the same kind of server, and returns them by the cell that stands for them.
+// whole leaves out the records that ended early where there are whole trials of the same plan, of the same revision
+// and build, on the same kind of server, and returns them by the cell that stands for them.
 func whole(cells []*results.Cell) (kept []*results.Cell, partial map[*results.Cell][]*results.Record) {
 	partial = map[*results.Cell][]*results.Record{}
-	seen := plans{}
+	of := map[string]*results.Cell{}
 	key := func(c *results.Cell) string {
 		r := c.First()
-		plan, err := seen.read(r.Plan)
-		if err != nil { // of a plan that JSON cannot hold, of which there is none in a record
-			return r.ID
-		}
-		return fmt.Sprintf("%q", []string{kindOf(r), r.Side, r.Env.Revision, r.Env.Lockbench, plan.whole})
+		return fmt.Sprintf("%q", append(settingsOf(r), r.Side, r.Env.Revision, r.Env.Lockbench))
 	}
-	of := map[string]*results.Cell{}
 	for _, c := range cells {
 		if c.Partial() == "" {
 			of[key(c)] = c
@@ -200,114 +145,90 @@ func whole(cells []*results.Cell) (kept []*results.Cell, partial map[*results.Ce
 }
 
 // safetyOf judges whether the lock of a cell excluded. Records that ended early are witnesses too.
-func safetyOf(c *results.Cell, partial []*results.Record) Limit {
-	l := Limit{Verdict: Passed, Value: math.NaN(), exclusion: "mutual exclusion: " + view.Exclusion(c)}
-	early := &results.Cell{Trials: partial}
-	switch {
+func safetyOf(c *results.Cell, partial []*results.Record) Result {
+	r, early := Result{Verdict: Passed, Value: math.NaN()}, &results.Cell{Trials: partial}
+	switch _, bounded := c.Figures().MaxRate(); {
 	case c.Violated():
-		l.Verdict = Violated
-		l.Why = view.Witnesses(c)
+		r.Verdict, r.Why = Violated, view.Witnesses(c)
 	case early.Violated():
-		l.Verdict = Violated
-		l.Why = format.Plural(early.Broken(), "violation") + " in trials that ended early"
+		r.Verdict, r.Why = Violated, format.Plural(early.Broken(), "violation")+" in trials that ended early"
 	case !c.First().Traits.Exclusive:
-		l.cannot(Unclaimed, "the design does not claim it")
+		r.cannot(Unclaimed)
 	case c.Partial() != "":
-		l.cannot(Partial, endedEarly(c))
-	default:
-		if _, ok := c.Figures().MaxRate(); !ok {
-			l.cannot(Unmeasured, "") // the sentence about the safety has the reason
-		}
+		r.cannot(Partial, c.Partial())
+	case !bounded: // the sentence about the safety has the reason
+		r.Verdict, r.Reason = Inconclusive, Unmeasured
 	}
-	return l
+	r.Why = strings.TrimSuffix("mutual exclusion: "+view.Exclusion(c)+": "+r.Why, ": ")
+	return r
 }
 
-func (l *Limit) cannot(reason Reason, why string) {
-	l.Verdict, l.Reason, l.Why = Inconclusive, reason, why
-}
-
-// limitOf judges one threshold in one cell. Of a count, records that ended early are witnesses too.
-func limitOf(t *Threshold, c *results.Cell, partial []*results.Record) Limit {
-	trials := c.Trials
-	if c.Partial() != "" && c.First().Elapsed == 0 {
-		trials = nil // it was stopped before anything could be measured
+// judgeAmount judges an absolute threshold by the trials of a cell: by their median or, of a count, by the worst of the
+// witnesses, which may have ended early.
+func judgeAmount(r *Result, c *results.Cell, witnesses []*results.Record) {
+	t, trials, early := r.Threshold, c.Trials, ""
+	if len(trials) > 0 {
+		early = c.Partial()
 	}
-	l := Limit{Threshold: t, Trials: stats.Of(t.Figure.Values(trials)), Verdict: Passed}
-	l.Value = t.amount(trials, partial)
+	if early != "" && c.First().Elapsed == 0 { // it was stopped before anything could be measured
+		trials, witnesses = nil, nil
+	}
+	know := stats.Of(t.Figure.Values(trials))
+	r.Verdict, r.Value, r.Change.Head = Passed, t.amount(know, witnesses), know
 	if _, spelled := metric.Named(t.Figure.Name); !spelled && trials != nil {
-		l.Value, l.Trials.N = t.Figure.Of(c.Figures()), len(trials)
+		r.Value, know.N = t.Figure.Of(c.Figures()), len(trials)
 	}
-	if !c.First().Traits.Exclusive && slices.Contains(breaches, t.Figure.Name) {
-		l.cannot(Unclaimed, "not judged, since the design does not claim mutual exclusion")
-		return l
+	of := slices.Concat(trials, witnesses)
+	if claims := func(r *results.Record) bool { return r.Traits.Exclusive }; len(of) > 0 &&
+		!slices.ContainsFunc(of, claims) && slices.Contains(breaches, t.Figure.Name) {
+		r.cannot(Unclaimed)
+		return
 	}
-	early := ""
-	if c.Partial() != "" {
-		early = endedEarly(c)
-	}
-	switch n := saturated(c.Trials); {
-	case math.IsNaN(l.Value) && early != "":
-		l.cannot(Partial, early)
-	case math.IsNaN(l.Value):
-		l.cannot(Unmeasured, unmeasured(t.Figure, c))
-	case t.missedBy(l.Value):
-		l.Verdict, l.Why = Missed, early
-		if n > 0 && t.saturationMisses() {
-			l.Why = strings.TrimPrefix(l.Why+"; "+saturation(n, c)+", which may be why", "; ")
+	n, response := saturated(trials), strings.HasPrefix(t.Figure.Name, string(results.Response)+".")
+	faster := t.Less && t.Figure.Unit == metric.PerSecond || !t.Less && response // a faster machine could but improve it
+	switch {
+	case math.IsNaN(r.Value) && early != "":
+		r.cannot(Partial, early)
+	case math.IsNaN(r.Value):
+		r.cannot(Unmeasured, shareOf(0, len(c.Trials)))
+		r.Why = cmp.Or(unmeasured(t.Figure, c.Trials), "this run has no such figure")
+	case t.missedBy(r.Value):
+		if r.Verdict = Missed; early != "" {
+			r.Why = fmt.Sprintf(reasons[entry(Partial)].why, early)
+		} else if n > 0 && rated(t.Figure) && t.Less != (t.Figure.Unit == metric.Duration) {
+			r.Why = shareOf(n, len(trials)) + " saturated, which may be why"
 		}
 	case early != "":
-		l.cannot(Partial, early+": its rest might have missed")
-	case 2*l.Trials.N <= len(trials):
-		l.cannot(Unmeasured, fmt.Sprintf("known of %d of %s only", l.Trials.N, format.Plural(len(trials), "trial")))
-	case n > 0 && rated(t.Figure) && !t.standsSaturated():
-		l.cannot(Saturated, saturation(n, c)+" (take a lighter load)")
+		r.cannot(Partial, early)
+	case 2*know.N <= len(trials):
+		r.cannot(Unmeasured, shareOf(know.N, len(trials)))
+	case n > 0 && rated(t.Figure) && !faster:
+		r.cannot(Saturated, shareOf(n, len(trials)))
 	case t.Figure.Name == "violations" && !slices.ContainsFunc(trials, sighted):
-		l.Why = "not tested, no client met a rival"
+		r.Why = NotTested
 	}
-	return l
 }
 
-func endedEarly(c *results.Cell) string { return "the trial ended early (" + c.Partial() + ")" }
-
-// saturation says in how many trials lockbench or its machine was the bottleneck.
-func saturation(n int, c *results.Cell) string {
-	if len(c.Trials) == 1 {
-		return "saturated"
+// amount returns the value that an absolute threshold judges: the median of the trials or, of a count, the worst of the
+// witnesses, since a single violation is a failure. It is NaN if none knows the figure.
+func (t *Threshold) amount(e stats.Estimate, witnesses []*results.Record) float64 {
+	if t.Figure.Unit != metric.Count {
+		return e.Median
 	}
-	return fmt.Sprintf("%d of %s saturated", n, format.Plural(len(c.Trials), "trial"))
+	if e = stats.Of(t.Figure.Values(witnesses)); t.Less {
+		return e.Min
+	}
+	return e.Max
 }
 
-// saturationMisses reports whether a figure can miss t because lockbench was saturated, which makes rates lower and times longer.
-func (t *Threshold) saturationMisses() bool {
-	if t.Less {
-		return t.Figure.Unit == metric.PerSecond || t.Figure.Unit == metric.Share
-	}
-	return t.Figure.Unit == metric.Duration
-}
+// sighted reports whether a trial could have shown a violation, as far as is known.
+func sighted(r *results.Record) bool { return r.Safety.Power == nil || r.Safety.Power.Watched > 0 }
 
-// standsSaturated reports whether a figure that keeps to t on a saturated machine would do so on a faster one.
-func (t *Threshold) standsSaturated() bool {
-	if t.Less {
-		return t.Figure.Unit == metric.PerSecond
+// unmeasured returns the likely reason why no trial knows a figure; empty if there is none that is likelier than
+// others.
+func unmeasured(m *metric.Metric, trials []*results.Record) string {
+	if _, _, isQuantile := strings.Cut(m.Name, "."); isQuantile && (&results.Cell{Trials: trials}).Open() {
+		return "no trial has values enough: take a longer -duration"
 	}
-	return strings.HasPrefix(t.Figure.Name, string(results.Response)+".")
-}
-
-// unmeasured returns why no trial of a cell knows a figure.
-func unmeasured(m *metric.Metric, c *results.Cell) string {
-	name, quantile, _ := strings.Cut(m.Name, ".")
-	n := int64(0)
-	for _, r := range c.Trials {
-		n = max(n, r.Latency[results.Metric(name)].Count)
-	}
-	switch why := m.WhyUnknown(); {
-	case n > 0 && m.Quantile > 0:
-		return fmt.Sprintf("%s in a trial, and it takes %s: take a longer -duration", format.Plural(n, "value"),
-			format.Count(results.Needs(m.Quantile)))
-	case c.Open() && quantile != "":
-		return "no trial has a value of it"
-	case why != "":
-		return why
-	}
-	return "this run has no such figure"
+	return m.WhyUnknown()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // checked returns what becomes of one threshold in one cell, and its verdict with the reason: "inconclusive partial".
-func checked(t *testing.T, recs []*results.Record, on string) (Limit, string) {
+func checked(t *testing.T, recs []*results.Record, on string) (Result, string) {
 	t.Helper()
 	c := CheckCells(cellsOf(t, recs), thresholds(t, on), nil)
 	if len(c.Cells) != 1 || len(c.Cells[0].Limits) != 2 {
@@ -74,14 +74,14 @@ func TestCheck(t *testing.T) {
 
 		{"not in a closed loop", some(), "response.p99>20ms", "inconclusive unmeasured", "response.p99 not measured, limit 20 ms: only an open loop has it"},
 		{"too few values", all(func(r *results.Record) { r.Latency[results.Acquire] = results.Latency{Count: 100} }), "acquire.p99>20ms",
-			"inconclusive unmeasured", "100 values in a trial, and it takes 368: take a longer -duration"},
+			"inconclusive unmeasured", "too few values, or none: a longer -duration"},
 		{"no oracle", all(func(r *results.Record) { r.Safety = results.Safety{} }), "violations>0", "inconclusive unmeasured", "the oracle was off"},
 		{"no such cost", some(), "wakeups/lock>1", "passed", "wakeups/lock 0, limit 1"},
-		{"known of one trial", some(unknown, unknown), "acquire.p99>20ms", "inconclusive unmeasured", "known of 1 of 3 trials only"},
+		{"known of one trial", some(unknown, unknown), "acquire.p99>20ms", "inconclusive unmeasured", "known of 1 of 3 trials"},
 		{"known of one trial, and missed", some(unknown, unknown), "acquire.p99>1ms", "missed", ""},
 		{"known of two trials", some(unknown), "acquire.p99>20ms", "passed", ""},
 
-		{"partial and passed", all(partial)[:1], "locks/s<1k", "inconclusive partial", "the trial ended early (stopped by interrupt): its rest"},
+		{"partial and passed", all(partial)[:1], "locks/s<1k", "inconclusive partial", "the trial ended early (stopped by interrupt)"},
 		{"partial and missed", all(partial)[:1], "locks/s<5k", "missed", "the trial ended early (stopped by interrupt)"},
 		{"partial before the window", all(func(r *results.Record) { partial(r); r.Elapsed, r.Counts = 0, results.Counts{} })[:1], "locks/s<5k",
 			"inconclusive partial", "locks/s not measured"},
@@ -93,12 +93,12 @@ func TestCheck(t *testing.T) {
 		{"saturated and too late", all(saturated), "acquire.p99>9ms", "missed", "limit 9 ms: 3 of 3 trials saturated, which may be why"},
 		{"saturated and too fast all the same", all(saturated), "locks/s>2k", "missed", "limit 2,000$"},
 		{"saturated and too early all the same", all(saturated), "acquire.p99<20ms", "missed", "minimum 20 ms$"},
-		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "3 of 3 trials saturated"},
-		{"saturated and early enough, in a closed loop", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "(take a lighter load)"},
+		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "3 of 3 trials are saturated: take a lighter load"},
+		{"saturated and early enough, in a closed loop", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "take a lighter load"},
 		{"saturated and early enough, in an open loop", all(func(r *results.Record) {
 			saturated(r)
 			r.Plan.Rate = spec.Must(spec.ParseRate("5000"))
-		}), "acquire.p99>20ms", "inconclusive saturated", "(take a lighter load)"},
+		}), "acquire.p99>20ms", "inconclusive saturated", "take a lighter load"},
 		{"saturated and not too fast", all(saturated), "locks/s>5k", "inconclusive saturated", ""},
 		{"saturated in one trial", some(saturated), "acquire.p99>20ms", "passed", ""},
 		{"saturated, and counted all the same", all(saturated), "errors>0", "passed", ""},
@@ -108,7 +108,7 @@ func TestCheck(t *testing.T) {
 		}), "response.p99>20ms", "passed", ""},
 
 		{"violated", some(func(r *results.Record) { r.Safety.Violations = 1 }), "violations>0", "missed", "violations 1, limit 0"},
-		{"not claimed", all(func(r *results.Record) { r.Traits.Exclusive, r.Safety.Violations = false, 7 }), "violations>0", "inconclusive unclaimed", "not judged"},
+		{"not claimed", all(func(r *results.Record) { r.Traits.Exclusive, r.Safety.Violations = false, 7 }), "violations>0", "inconclusive unclaimed", "does not claim"},
 		{"not claimed, and fast", all(func(r *results.Record) { r.Traits.Exclusive = false }), "locks/s<3k", "passed", ""},
 		{"nothing could have been seen", all(blind), "violations>0", "passed", "no client met a rival"},
 	} {
@@ -161,7 +161,7 @@ func TestCheckOfTheWhole(t *testing.T) {
 		{"partial beside a whole one of its revision", []*results.Record{of(1, 1000, nothing), of(1, 400, early(""))}, "locks/s<500", nil, Passed, nil, "locks/s 1,000"},
 		{"partial beside one of another", []*results.Record{of(1, 1000, nothing), of(1, 400, early("v2"))}, "locks/s<500", nil, Missed, nil, "locks/s 400"},
 		{"no cell claims it", []*results.Record{of(1, 1000, unclaimed)}, "violations>0", nil, Inconclusive, []Reason{Unclaimed}, "violations 0"},
-		{"one cell does not claim it", []*results.Record{of(1, 1000, unclaimed), of(2, 2000, nothing)}, "violations>0", nil, Passed, nil, "violations 0, limit 0: not judged"},
+		{"one cell does not claim it", []*results.Record{of(1, 1000, unclaimed), of(2, 2000, nothing)}, "violations>0", nil, Passed, nil, "violations 0, limit 0: the design does not claim"},
 	} {
 		var list []Threshold
 		if c.on != "" {

@@ -1,5 +1,9 @@
 // Package compare tells what has changed from one set of records to another: cell by cell, figure by figure, with an
 // answer that may also be that nothing can be told. A trial is an observation; nothing here looks into one.
+//
+// Cells are matched by their plans (match), and how the sides differ besides is noted (facts). Each figure is
+// estimated and tested (package stats), all tests are corrected for their number, and each gets a verdict (judge),
+// and if that is that nothing can be told the reason (reason). Check judges a run that has no base.
 package compare
 
 import (
@@ -18,36 +22,57 @@ import (
 type Verdict string
 
 const (
-	Unchanged    Verdict = "no change"    // a change as large as the threshold is ruled out, for the worse and for the better; or an amount is within its threshold
-	NotWorse     Verdict = "not worse"    // for the worse alone
-	Improved     Verdict = "improved"     // significantly, and by the minimum effect at least
+	Violated     Verdict = "violated"     // exclusion, by a design that claims it; of a Check
+	Missed       Verdict = "missed"       // a threshold of a Check
 	Regressed    Verdict = "regressed"    // a threshold is missed
-	Inconclusive Verdict = "inconclusive" // neither can be told: too few trials, too much scatter, or machines that are not alike
+	Inconclusive Verdict = "inconclusive" // neither can be told; see Reason
+	Improved     Verdict = "improved"     // significantly, and by the minimum effect at least
+	NotWorse     Verdict = "not worse"    // a change as large as the threshold is ruled out, for the worse alone
+	Unchanged    Verdict = "no change"    // for the better too; or an amount is within its threshold
+	Passed       Verdict = "passed"       // a threshold of a Check
 )
 
-// passed reports whether v says that nothing is worse than a threshold allows, and no more.
-func (v Verdict) passed() bool { return v == Unchanged || v == NotWorse }
-
-// Verdicts are all of them, the worst first.
+// Verdicts are those of a comparison, the worst first.
 var Verdicts = []Verdict{Regressed, Inconclusive, Improved, NotWorse, Unchanged}
+
+// ranks are all verdicts, the worst first.
+var ranks = slices.Concat([]Verdict{Violated, Missed}, Verdicts, []Verdict{Passed})
+
+// rank returns the place of a verdict among all of them; the last for none.
+func rank(v Verdict) int {
+	if i := slices.Index(ranks, v); i >= 0 {
+		return i
+	}
+	return len(ranks)
+}
+
+// worse returns the worse of two verdicts; one that is empty is better than any.
+func worse(a, b Verdict) Verdict {
+	if rank(b) < rank(a) {
+		return b
+	}
+	return a
+}
 
 const (
 	alpha     = 0.05 // how often one alarm or more may be false in a whole comparison (Holm)
 	minEffect = 0.02 // share by which a figure must have changed before it counts as improved
 
-	// DefaultThresholds hold for closed loops if Options name none. In an open loop the response takes the place of the acquisition, which
-	// leaves out what an arrival has waited for a client.
-	DefaultThresholds = "locks/s<-5%,acquire.p99>+10%,violations>0"
+	// Trials is how many of each side it takes for two figures of one cell: with fewer than 7 pairs, or than 5 trials that
+	// took no turns, no p is below 2.5 %. More cells take a few more.
+	Trials = 7
 )
-
-// Power is how likely a change as large as a threshold shall be seen with the trials that Needed asks for.
-const Power = 0.8
 
 // Options say how to compare. The zero value compares against the default thresholds.
 type Options struct {
 	Thresholds []Threshold // what must not happen; none: DefaultThresholds
-	Force      bool        // judge in spite of unlike sides (see match), of cells that the head lacks, and of a saturated base
+	Force      bool        // in spite of unlike sides, of what servers did, of missing cells, and of a saturated base
 	Subset     bool        // the head is meant to have some cells of the base only
+}
+
+// Tests reports whether a change is tested.
+func (o Options) Tests() bool {
+	return o.Thresholds == nil || slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Relative })
 }
 
 // Input is one side of a comparison as it was read.
@@ -87,156 +112,114 @@ type Cell struct {
 	Verdict    Verdict           `json:"verdict"`
 	Command    string            `json:"command,omitempty"` // that makes the head again; empty: it is not known
 	Notes      []string          `json:"notes"`             // what holds for this cell alone
-	Base, Head []*results.Record `json:"-"`
-	Figures    []Result          `json:"-"` // those of the thresholds first
-
-	head []*results.Record // those that ended early included
+	Base, Head []*results.Record `json:"-"`                 // those that were compared
+	Machines   []string          `json:"-"`                 // what makes two machines of the sides
+	Figures    []Result          `json:"-"`                 // those of the thresholds first
 }
 
-// Result is one figure of one cell.
+// note adds what holds for the cell, once.
+func (c *Cell) note(text string) {
+	if !slices.Contains(c.Notes, text) {
+		c.Notes = append(c.Notes, text)
+	}
+}
+
+// Result is one figure of one cell, or what became of a threshold there.
 type Result struct {
-	Figure    *metric.Metric `json:"-"`
-	Change    stats.Change   `json:"-"`
+	Place     int            `json:"-"`                       // of its cell, in lists of several
+	Figure    *metric.Metric `json:"-"`                       // nil: mutual exclusion
+	Change    stats.Change   `json:"-"`                       // of a Check the head alone
 	P         float64        `json:"-"`                       // adjusted by Holm's method; NaN if it was not tested
+	Value     float64        `json:"-"`                       // that an absolute threshold judges; NaN: not measured
 	Threshold *Threshold     `json:"threshold,omitempty"`     // that it was judged by; nil: it is shown only
 	Verdict   Verdict        `json:"verdict,omitempty"`       // empty without a threshold
 	Reason    Reason         `json:"reason,omitempty"`        // of Inconclusive, else empty
 	Why       string         `json:"why,omitempty"`           // in words; empty of what passed, unless it is worse
 	Needed    int            `json:"needed_trials,omitempty"` // a side, that would tell at 80 % power; 0: not known
 
-	least float64 // the least P that so many trials can have, if all other tests have their least; NaN if it was not tested
-}
-
-// Violated reports whether locks of the head broke the exclusion that they claim, by more than those of the base, and
-// that is judged.
-func (c *Comparison) Violated() bool {
-	worse := func(r Result) bool { return r.Figure.Name == "violations" && r.Verdict == Regressed }
-	return c.Broken > 0 || slices.ContainsFunc(c.Cells, func(cell Cell) bool { return slices.ContainsFunc(cell.Figures, worse) })
+	least float64 // P, if all tests have the least that their trials can have; NaN if it was not tested
 }
 
 // Compare matches the cells of both sides and judges what became of their figures.
 //
-// Cells belong together if their plans agree in all but the seed, the command line and the workload's name, and if they ran
-// on the same kind of server; or, in runs that compared two configurations (results.Record.Side), by their place in those
-// runs. There trials took turns, and are compared pair by pair (stats.ComparePairs); else each side is taken as a whole
-// (stats.Compare). A cell that only the base has makes the whole inconclusive, as a head that fails to run it would pass
-// otherwise; one that only the head has is not judged, but for violations. If no cell has a partner, the error says in what
-// the nearest two differ.
+// Cells belong together if their plans agree in all but the seed, the command line and the workload's name, and if
+// they ran on the same kind of server; or, in runs that compared two configurations (results.Record.Side), by their
+// place in those runs. There trials took turns, and are compared pair by pair (stats.ComparePairs); else each side is
+// taken as a whole (stats.Compare). A trial that ended early, or whose server was replaced or evicted keys, is no
+// observation: it is left out with its partner, and decides nothing unless most trials of a side are so. A cell that
+// only the base has makes the whole inconclusive, as a head that fails to run it would pass otherwise; one that only
+// the head has is not judged, but for violations. If no cell has a partner, the error says in what the nearest two
+// differ.
 //
-// What alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a regression
-// against its relative thresholds with probability alpha at the most, however many cells and thresholds there are. It promises
-// nothing of absolute thresholds, which are not tested; of trials that are not observations of one thing, such as those of a
-// base from last night on a machine that is busier today; or to those who compare again until the answer suits them.
+// What alpha promises: if nothing has become of any figure from base to head, the whole comparison reports a
+// regression against its relative thresholds with probability alpha at the most, however many cells and thresholds
+// there are. It promises nothing of absolute thresholds, which are not tested; of trials that are not observations of
+// one thing, such as those of a base from last night on a machine that is busier today; or to those who compare again
+// until the answer suits them.
 func Compare(base, head Input, o Options) (*Comparison, error) {
-	b, h := read(base), read(head)
-	if err := shared(b, h); err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
-	pairs, err := match(b, h, o)
+	sides := [2]side{read("base", base), read("head", head)}
+	pairs, paired, err := match(sides, o)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	c := &Comparison{Base: b.side(), Head: h.side(), Alpha: alpha, Verdict: Unchanged}
-	c.fill(pairs, o)
-	return c, nil
-}
-
-// judgesViolations reports whether one of the thresholds is about violations.
-func (o *Options) judgesViolations() bool {
-	return len(o.Thresholds) == 0 || slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Figure.Name == "violations" })
-}
-
-// side returns what is to be said of a side as a whole.
-func (s side) side() Side {
-	partial := func(r *results.Record) bool { return r.Partial != "" }
-	return Side{Name: s.name, Partial: number(s.records, partial), Duplicates: s.duplicates, Revisions: Revisions(s.records)}
-}
-
-// fill makes the cells of the pairs and judges them.
-func (c *Comparison) fill(pairs []cellPair, o Options) {
-	labels := names(pairs)
+	c := &Comparison{Base: sides[0].Side, Head: sides[1].Side, Alpha: alpha, Paired: paired, Verdict: Unchanged}
 	var drafts []*draft
-	for i, p := range pairs {
-		switch {
-		case p.head == nil:
-			c.Missing = append(c.Missing, labels[i])
-			continue
-		case p.base == nil:
-			c.Added = append(c.Added, labels[i])
-			if n := number(p.head.all(), (*results.Record).Violated); n > 0 {
-				c.Notes = append(c.Notes, fmt.Sprintf("violated: %d of %s of %s, which only the head has",
-					n, format.Plural(len(p.head.all()), "trial"), labels[i]))
-				if o.judgesViolations() && o.disturbed(p.head) == "" {
-					c.Broken++
-					c.Verdict = Regressed
-				}
-			}
-			continue
+	for i, label := range labelsOf(pairs) {
+		switch p := pairs[i]; {
+		case p[1] == nil:
+			c.Missing = append(c.Missing, label)
+		case p[0] == nil:
+			c.add(label, p[1], o)
+		default:
+			drafts = append(drafts, newDraft(label, p, paired, o))
 		}
-		c.Paired = p.paired
-		d := &draft{cellPair: p, cell: &Cell{Label: labels[i], Base: p.base.whole, Head: p.head.whole, head: p.head.all()}}
-		if len(p.head.whole) > 0 {
-			d.cell.Command = p.head.whole[0].Plan.Command
-		}
-		c.Base.Trials += len(p.base.whole)
-		c.Head.Trials += len(p.head.whole)
-		var notes []string
-		notes, d.machines = unlike(p.base.whole, p.head.whole)
-		d.cell.Notes = slices.Concat(asked(p), notes, doubts(p))
-		d.align()
-		if len(d.machines) == 0 {
-			d.cell.Notes = append(d.cell.Notes, inTurn(p.base.whole, p.head.whole)...)
-		}
-		d.fill(o)
-		drafts = append(drafts, d)
 	}
-	t := test(drafts, o)
-	c.Tests = t.made
+	made, wanted := test(drafts)
+	c.Tests = made
 	for _, d := range drafts {
-		d.judge(o, t)
-		c.Cells = append(c.Cells, *d.cell)
-		c.Verdict = worse(c.Verdict, d.cell.Verdict)
+		d.judge(wanted)
+		c.Base.Trials += len(d.Base)
+		c.Head.Trials += len(d.Head)
+		c.Cells = append(c.Cells, d.Cell)
+		c.Verdict = worse(c.Verdict, d.Verdict)
 	}
 	if c.Lacking = len(c.Missing) > 0 && !o.Subset && !o.Force; c.Lacking {
 		c.Verdict = worse(c.Verdict, Inconclusive)
 	}
 	c.hoistNotes()
-	c.remark(drafts, o)
+	if o.Force && slices.ContainsFunc(drafts, func(d *draft) bool { return len(d.Machines) > 0 }) {
+		c.Notes = append(c.Notes, "forced: the machines are unlike, and a change may be theirs")
+	}
+	for _, s := range sides {
+		if s.Duplicates > 0 {
+			c.Notes = append(c.Notes, "duplicates: "+format.Plural(s.Duplicates, "record")+" of the "+s.of+" left out")
+		}
+	}
+	return c, nil
 }
 
-// align puts the trials of both sides next to those that took turns with them, with nil where there is none. What has no
-// partner, since that one ended early or is missing, is said.
-func (d *draft) align() {
-	d.trials = [2][]*results.Record{d.cell.Base, d.cell.Head}
-	if !d.paired {
+// add takes in a cell that only the head has, which can do no more than to violate.
+func (c *Comparison) add(label string, head *group, o Options) {
+	c.Added = append(c.Added, label)
+	violated := number(head.all, (*results.Record).Violated)
+	if violated == 0 {
 		return
 	}
-	at, lone := map[slot]int{}, [2]int{}
-	d.trials = [2][]*results.Record{slices.Clone(d.cell.Base), make([]*results.Record, len(d.cell.Base))}
-	for i, r := range d.cell.Base {
-		at[slotOf(r)] = i
-	}
-	for _, r := range d.cell.Head {
-		if i, ok := at[slotOf(r)]; ok && d.trials[1][i] == nil {
-			d.trials[1][i] = r
-			continue
-		}
-		d.trials[0], d.trials[1] = append(d.trials[0], nil), append(d.trials[1], r)
-		lone[1]++
-	}
-	lone[0] = number(d.trials[1], func(r *results.Record) bool { return r == nil })
-	for i, side := range []string{"base", "head"} {
-		if lone[i] > 0 {
-			d.cell.Notes = append(d.cell.Notes, fmt.Sprintf("unpaired: %s of the %s left out", format.Plural(lone[i], "trial"), side))
-		}
+	c.Notes = append(c.Notes, "violated: "+shareOf(violated, len(head.all))+" of "+label+", which only the head has")
+	judged := o.Thresholds == nil ||
+		slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Figure.Name == "violations" })
+	if judged && slices.ContainsFunc(head.witnesses(), (*results.Record).Violated) {
+		c.Broken++
+		c.Verdict = Regressed
 	}
 }
 
-// names labels pairs by that in which they differ. A plan is that of the base, where there is one.
-func names(pairs []cellPair) []string {
+// labelsOf names pairs by that in which they differ. A plan is that of the base, where there is one.
+func labelsOf(pairs []pair) []string {
 	var cells []*results.Cell
 	for _, p := range pairs {
-		cells = append(cells, &results.Cell{Trials: []*results.Record{cmp.Or(p.base, p.head).first()}})
+		first := cmp.Or(p[0], p[1])
+		cells = append(cells, &results.Cell{Trials: slices.Concat(first.whole, first.all)[:1]})
 	}
 	if len(cells) < 2 {
 		return make([]string, len(cells))
@@ -252,24 +235,55 @@ func (c *Comparison) hoistNotes() {
 	everywhere := slices.DeleteFunc(slices.Clone(c.Cells[0].Notes), func(note string) bool {
 		return slices.ContainsFunc(c.Cells, func(cell Cell) bool { return !slices.Contains(cell.Notes, note) })
 	})
+	said := func(note string) bool { return slices.Contains(everywhere, note) }
 	for i := range c.Cells {
-		c.Cells[i].Notes = slices.DeleteFunc(c.Cells[i].Notes, func(note string) bool { return slices.Contains(everywhere, note) })
+		c.Cells[i].Notes = slices.DeleteFunc(c.Cells[i].Notes, said)
 	}
 	c.Notes = append(c.Notes, everywhere...)
 }
 
-// remark says what else a reader must know of the whole.
-func (c *Comparison) remark(drafts []*draft, o Options) {
-	say := func(format string, args ...any) { c.Notes = append(c.Notes, fmt.Sprintf(format, args...)) }
-	if o.Force && slices.ContainsFunc(drafts, func(d *draft) bool { return len(d.machines) > 0 }) {
-		say("forced: the machines are unlike, and a change may be theirs")
-	}
-	for _, s := range []struct {
-		name string
-		Side
-	}{{"base", c.Base}, {"head", c.Head}} {
-		if s.Duplicates > 0 {
-			say("duplicates: %s of the %s left out", format.Plural(s.Duplicates, "record"), s.name)
+// Violated reports whether locks of the head broke the exclusion that they claim, by more than those of the base, and
+// that is judged.
+func (c *Comparison) Violated() bool {
+	worse := func(r Result) bool { return r.Figure.Name == "violations" && r.Verdict == Regressed }
+	return c.Broken > 0 || slices.ContainsFunc(c.Results(), worse)
+}
+
+// Results returns those of all cells.
+func (c *Comparison) Results() (list []Result) {
+	for i, cell := range c.Cells {
+		for _, r := range cell.Figures {
+			r.Place = i
+			list = append(list, r)
 		}
 	}
+	return list
+}
+
+// Judged returns all judged results, the worst first.
+func (c *Comparison) Judged() []Result {
+	list := slices.DeleteFunc(c.Results(), func(r Result) bool { return r.Threshold == nil })
+	slices.SortStableFunc(list, worst)
+	return list
+}
+
+// Within reports whether a figure is worse, significantly, though its threshold allows that.
+func (r *Result) Within() bool { return r.passed() && r.Why != "" }
+
+// passed reports whether nothing is worse than the threshold allows, and no more can be said.
+func (r *Result) passed() bool { return r.Verdict == Unchanged || r.Verdict == NotWorse }
+
+// Reasons returns those for which anything in c is inconclusive, what no number of trials would mend first.
+func (c *Comparison) Reasons() []Reason {
+	return reasonsOf(c.Results(), []Reason{Missing}[:map[bool]int{true: 1}[c.Lacking]]...)
+}
+
+// number counts those of a list that are so.
+func number[T any](of []T, is func(T) bool) (n int) {
+	for _, one := range of {
+		if is(one) {
+			n++
+		}
+	}
+	return n
 }

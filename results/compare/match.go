@@ -3,6 +3,7 @@ package compare
 // Matching: which trials of the base and of the head are observations of the same cell.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,49 +11,130 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
+	"github.com/lockbench/lockbench/results/view"
 )
+
+const (
+	kindOfServer = "the kind of server" // beside the flags of a plan
+	none         = "none"               // a value that is not set
+)
+
+// flags are all settings of a plan, and what its workload calls the classes of clients. Plans may differ in the seed,
+// the command line and the workload's name.
+//
+// Duration, warm-up and number of operations are among them: a trial of a second scatters more than one of ten, has
+// another p99.9 and maximum, and fewer violations to find, so that the two are not observations of one thing.
+var flags = append(slices.Clone(spec.Settings), spec.Derived("workload", func(p *spec.Plan) string {
+	var names []string
+	for _, c := range p.Classes {
+		names = append(names, c.Name)
+	}
+	return strings.Join(names, "/")
+}))
+
+// settings decide whether two records belong together: the values of the flags, "64", "1ms", or for classes
+// "1ms/5ms", and last the kind of server. What is not set is empty.
+type settings []string
+
+func settingsOf(r *results.Record) (s settings) {
+	for _, f := range flags {
+		var values []string
+		for _, g := range r.Plan.Groups() {
+			values = append(values, f.Typed(&r.Plan, &g.Load))
+		}
+		if !f.Class || len(slices.Compact(slices.Clone(values))) == 1 {
+			values = values[:1]
+		}
+		s = append(s, strings.Join(values, "/"))
+	}
+	return append(s, kindOf(r))
+}
+
+func nameOf(setting int) string {
+	if setting == len(flags) {
+		return kindOfServer
+	}
+	return flags[setting].Name
+}
+
+// differing returns the places in which two settings differ.
+func differing(a, b settings) (places []int) {
+	for i := range a {
+		if a[i] != b[i] {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// kindOf returns the kind of server that was measured, or that was asked for if the record does not say.
+func kindOf(r *results.Record) string { return cmp.Or(r.Server.Kind, r.Plan.Server) }
 
 // group holds the trials of one side that are observations of one thing.
 type group struct {
-	settings settings
-	kind     string // of server
-	whole    []*results.Record
-	partial  []*results.Record
+	of         string // "base" or "head"
+	force      bool
+	settings   settings
+	all, whole []*results.Record // those that are compared are whole
 }
 
-// first speaks for all of them about the plan.
-func (b *group) first() *results.Record {
-	if len(b.whole) > 0 {
-		return b.whole[0]
+// lost returns why a trial is no observation of its lock; empty if it is one.
+func (g *group) lost(r *results.Record) Reason {
+	switch {
+	case !g.force && r.Server.Replaced:
+		return Replaced
+	case !g.force && r.Server.Evicted > 0:
+		return Evicted
+	case r.Partial != "":
+		return Partial
 	}
-	return b.partial[0]
+	return ""
 }
 
-func (b *group) all() []*results.Record { return slices.Concat(b.whole, b.partial) }
+// witnesses returns the trials whose violations count, which may have ended early.
+func (g *group) witnesses() []*results.Record {
+	return slices.DeleteFunc(slices.Clone(g.all), func(r *results.Record) bool {
+		return g.lost(r) == Replaced || g.lost(r) == Evicted
+	})
+}
 
 // side is one side as it was read.
 type side struct {
-	name       string
-	records    []*results.Record
-	duplicates int
+	Side
+	of       string // "base" or "head"
+	records  []*results.Record
+	settings map[*results.Record]settings
+	runs     bool // all are of this side of a run with two
 }
 
-// read takes the records out of their cells, each ID once.
-func read(in Input) side {
-	s := side{name: in.Name}
-	seen := map[string]bool{}
+func read(of string, in Input) side {
+	s := side{Side: Side{Name: in.Name}, of: of, settings: map[*results.Record]settings{}, runs: true}
 	for _, c := range in.Cells {
-		s.duplicates += c.Duplicates
+		s.Duplicates += c.Duplicates
+		same := settingsOf(c.First())
 		for _, r := range c.Trials {
-			if seen[r.ID] {
-				s.duplicates++
-				continue
-			}
-			seen[r.ID] = true
-			s.records = append(s.records, r)
+			s.settings[r], s.records, s.runs = same, append(s.records, r), s.runs && r.Side == of
 		}
 	}
+	s.Partial = number(s.records, func(r *results.Record) bool { return r.Partial != "" })
+	s.Revisions = Revisions(s.records)
 	return s
+}
+
+// groups sorts the records of a side by key.
+func (s *side) groups(force bool, key func(*results.Record) string) (gs view.Grouped[string, *group]) {
+	for _, r := range s.records {
+		k := key(r)
+		if gs.Of[k] == nil {
+			gs.Add(k, &group{of: s.of, force: force, settings: s.settings[r]})
+		}
+		g := gs.Of[k][0]
+		if g.all = append(g.all, r); g.lost(r) == "" {
+			g.whole = append(g.whole, r)
+		}
+	}
+	return gs
 }
 
 // Split takes the sides apart of runs that compared two configurations.
@@ -66,69 +148,14 @@ func Split(in Input) (base, head Input, err error) {
 			head.Cells = append(head.Cells, c)
 		}
 	}
-	switch {
-	case base.Cells == nil && head.Cells == nil:
-		err = fmt.Errorf("compare: %s is not of a run with two sides (-vs): name the file of the head, too", in.Name)
-	case base.Cells == nil:
-		err = fmt.Errorf("compare: %s has a head and no base", in.Name)
-	case head.Cells == nil:
-		err = fmt.Errorf("compare: %s has a base and no head", in.Name)
+	if base.Cells == nil || head.Cells == nil {
+		err = fmt.Errorf("compare: %s has not both sides of a run with -vs: name the file of the head, too", in.Name)
 	}
 	return base, head, err
 }
 
-// shared finds trials that are on both sides, which says that the sides are not two.
-func shared(base, head side) error {
-	in := map[string]bool{}
-	for _, r := range base.records {
-		in[r.ID] = true
-	}
-	n, first := 0, ""
-	for _, r := range head.records {
-		if in[r.ID] {
-			if n++; n == 1 {
-				first = r.ID
-			}
-		}
-	}
-	if n > 0 {
-		return fmt.Errorf("%d of the %d trials of %s are in %s too (the first is %s): a trial is on one side or the other",
-			n, len(head.records), head.name, base.name, first)
-	}
-	return nil
-}
-
-// groups are those of one side by key, in the order in which they were read.
-type groups struct {
-	at    map[string]*group
-	order []string
-}
-
-// groupsOf sorts records by key.
-func groupsOf(records []*results.Record, planOf map[*results.Record]known, key func(*results.Record) string) groups {
-	gs := groups{at: map[string]*group{}}
-	for _, r := range records {
-		k := key(r)
-		g := gs.at[k]
-		if g == nil {
-			g = &group{settings: planOf[r].settings, kind: kindOf(r)}
-			gs.at[k] = g
-			gs.order = append(gs.order, k)
-		}
-		if r.Partial != "" {
-			g.partial = append(g.partial, r)
-		} else {
-			g.whole = append(g.whole, r)
-		}
-	}
-	return gs
-}
-
-// cellPair is a group of the base and the one of the head that belongs to it; one of them is nil if it has no partner.
-type cellPair struct {
-	base, head *group
-	paired     bool // their trials took turns in one run
-}
+// pair is a group of the base and the one of the head that belongs to it; one of them is nil if it has no partner.
+type pair [2]*group
 
 // slot is when a trial of a run with two sides had its turn: both sides have one of each.
 type slot struct {
@@ -136,152 +163,111 @@ type slot struct {
 	pair, trial int
 }
 
-func slotOf(r *results.Record) slot { return slot{r.Run, r.Pair, r.Trial} }
-
-// match finds the pairs, those of the base in their order first. The plans of runs that compared two configurations differ, that
-// is what they are for: there the places in the runs decide, and runs with the same two plans count together. Else groups
-// belong together that agree in everything or, by force, in all that tells the groups of one side apart.
-func match(base, head side, o Options) ([]cellPair, error) {
-	planOf, seen := map[*results.Record]known{}, plans{}
-	var err error
-	for _, s := range []side{base, head} {
-		if !slices.ContainsFunc(s.records, func(r *results.Record) bool { return r.Partial == "" }) {
-			return nil, fmt.Errorf("%s has no whole trial%s", s.name, ofPartial(len(s.records)))
+// match finds the pairs, those of the base in their order first. The plans of runs that compared two configurations
+// differ, that is what they are for: there the places in the runs decide, and runs with the same two plans count
+// together. Else groups belong together that agree in everything or, by force, in all that tells the groups of one
+// side apart.
+func match(sides [2]side, o Options) (pairs []pair, paired bool, err error) {
+	ids, plans := map[string]bool{}, map[slot][2]string{} // of both sides
+	paired = sides[0].runs && sides[1].runs
+	for i, s := range sides {
+		if s.Partial == len(s.records) {
+			ended := format.Plural(s.Partial, "record") + " that ended early"
+			return nil, false, fmt.Errorf("%s has no whole trial, and %s", s.Name, ended)
+		}
+		n := number(s.records, func(r *results.Record) bool { return ids[r.ID] })
+		if n > 0 {
+			return nil, false, fmt.Errorf("%d of the %d trials of %s are in %s too: a trial is on one side or the other",
+				n, len(s.records), s.Name, sides[0].Name)
 		}
 		for _, r := range s.records {
-			if planOf[r], err = seen.read(r.Plan); err != nil {
-				return nil, err
+			ids[r.ID] = true
+			at := slot{run: r.Run, pair: r.Pair}
+			both := plans[at]
+			both[i] = fmt.Sprintf("%q", s.settings[r])
+			plans[at] = both
+		}
+	}
+	var same []int // in what the groups of a side agree: it tells the sides apart, and no groups of a side
+	var gs [2]view.Grouped[string, *group]
+	sort := func() {
+		for i := range sides {
+			gs[i] = sides[i].groups(o.Force, func(r *results.Record) string {
+				if paired {
+					return fmt.Sprint(plans[slot{run: r.Run, pair: r.Pair}])
+				}
+				s := slices.Clone(sides[i].settings[r])
+				for _, at := range same {
+					s[at] = ""
+				}
+				return fmt.Sprintf("%q", s)
+			})
+		}
+	}
+	sort()
+	agree := agreed(gs)
+	if o.Force {
+		same = agree
+		sort()
+	}
+	found := false
+	for i, of := range gs {
+		for _, k := range of.Keys {
+			other := gs[1-i].Of[k]
+			switch {
+			case other == nil:
+				pairs = append(pairs, [2]pair{{of.Of[k][0], nil}, {nil, of.Of[k][0]}}[i])
+			case i == 0:
+				pairs, found = append(pairs, pair{of.Of[k][0], other[0]}), true
 			}
 		}
-	}
-	key := func(r *results.Record) string { return kindOf(r) + " " + planOf[r].whole }
-	paired := sided(base.records, results.SideBase) && sided(head.records, results.SideHead)
-	if paired {
-		of := map[slot][2]string{} // the keys of the plans of both sides
-		for i, s := range []side{base, head} {
-			for _, r := range s.records {
-				keys := of[slot{run: r.Run, pair: r.Pair}]
-				keys[i] = kindOf(r) + " " + planOf[r].whole
-				of[slot{run: r.Run, pair: r.Pair}] = keys
-			}
-		}
-		key = func(r *results.Record) string {
-			keys := of[slot{run: r.Run, pair: r.Pair}]
-			return strings.Join(keys[:], "\n")
-		}
-	}
-	bs, hs := groupsOf(base.records, planOf, key), groupsOf(head.records, planOf, key)
-	same := constants(bs, hs)
-	if !paired && o.Force {
-		bs, hs = bs.by(same), hs.by(same)
-	}
-	pairs := exact(bs, hs)
-	for i := range pairs {
-		pairs[i].paired = paired
 	}
 	switch {
-	case slices.ContainsFunc(pairs, func(c cellPair) bool { return c.base != nil && c.head != nil }):
-		return pairs, nil
+	case found:
+		return pairs, paired, nil
 	case paired:
-		return nil, errors.New("no cell of the base was run together with one of the head")
+		return nil, false, errors.New("no cell of the base was run together with one of the head")
 	}
-	return nil, noMatch(base, head, bs, hs, same)
+	return nil, false, unmatched(sides, gs, agree)
 }
 
-func ofPartial(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", only %s that ended early", format.Plural(n, "record"))
-}
-
-func sided(records []*results.Record, is string) bool {
-	return !slices.ContainsFunc(records, func(r *results.Record) bool { return r.Side != is })
-}
-
-// exact makes pairs of the groups with the same key, and lone ones of the others.
-func exact(bs, hs groups) (pairs []cellPair) {
-	for _, key := range bs.order {
-		pairs = append(pairs, cellPair{base: bs.at[key], head: hs.at[key]})
-	}
-	for _, key := range hs.order {
-		if bs.at[key] == nil {
-			pairs = append(pairs, cellPair{head: hs.at[key]})
+// agreed returns the settings that have one value in all groups of a side, on either side.
+func agreed(gs [2]view.Grouped[string, *group]) (same []int) {
+	differ := map[int]bool{}
+	for _, of := range gs {
+		for _, k := range of.Keys {
+			for _, at := range differing(of.Of[k][0].settings, of.Of[of.Keys[0]][0].settings) {
+				differ[at] = true
+			}
 		}
 	}
-	return pairs
-}
-
-// kindOfServer stands for the kind of server beside the flags of a plan.
-const kindOfServer = "kind of server"
-
-// constants returns the flags that have one value in all groups of a side, on either side: they tell the sides apart, and no
-// groups of a side.
-func constants(sides ...groups) map[string]bool {
-	same := map[string]bool{kindOfServer: true}
-	for _, f := range flags {
-		same[f.Name] = true
-	}
-	for _, gs := range sides {
-		first := gs.at[gs.order[0]]
-		for _, g := range gs.at {
-			for _, name := range differing([]settings{first.settings, g.settings}) {
-				same[name] = false
-			}
-			same[kindOfServer] = same[kindOfServer] && g.kind == first.kind
+	for i := range len(flags) + 1 {
+		if !differ[i] {
+			same = append(same, i)
 		}
 	}
 	return same
 }
 
-// by returns the groups by what they are without some flags.
-func (gs groups) by(but map[string]bool) groups {
-	other := groups{at: map[string]*group{}}
-	for _, key := range gs.order {
-		g := gs.at[key]
-		key = g.settings.key(but)
-		if !but[kindOfServer] {
-			key = g.kind + " " + key
-		}
-		other.at[key], other.order = g, append(other.order, key)
-	}
-	return other
-}
-
-// noMatch says in what the nearest two cells differ, and whether force would match them.
-func noMatch(base, head side, bs, hs groups, same map[string]bool) error {
-	var nearest []string
-	var near cellPair
-	for _, key := range bs.order {
-		for _, other := range hs.order {
-			b, h := bs.at[key], hs.at[other]
-			names := differing([]settings{b.settings, h.settings})
-			if near.base == nil || cost(names, b, h) < cost(nearest, near.base, near.head) {
-				near, nearest = cellPair{base: b, head: h}, names
+// unmatched says in what the nearest two cells differ, and whether force would match them.
+func unmatched(sides [2]side, gs [2]view.Grouped[string, *group], same []int) error {
+	var b, h settings
+	for _, k := range gs[0].Keys {
+		for _, l := range gs[1].Keys {
+			x, y := gs[0].Of[k][0].settings, gs[1].Of[l][0].settings
+			if b == nil || len(differing(x, y)) < len(differing(b, h)) {
+				b, h = x, y
 			}
 		}
 	}
 	var parts []string
 	advice := "; -force compares them"
-	for _, name := range nearest {
-		if !same[name] {
+	for _, at := range differing(b, h) {
+		if !slices.Contains(same, at) {
 			advice = ""
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s, %s)", name, orNone(near.base.settings[name]), orNone(near.head.settings[name])))
+		parts = append(parts, fmt.Sprintf("%s (%s, %s)", nameOf(at), cmp.Or(b[at], none), cmp.Or(h[at], none)))
 	}
-	if near.base.kind != near.head.kind {
-		parts = append(parts, fmt.Sprintf("the kind of server (%s, %s)", near.base.kind, near.head.kind))
-		if !same[kindOfServer] {
-			advice = ""
-		}
-	}
-	return fmt.Errorf("no cell of %s matches one of %s; the nearest two differ in %s%s", head.name, base.name, format.And(parts), advice)
-}
-
-// cost returns how unlike two groups are.
-func cost(names []string, b, h *group) int {
-	if b.kind != h.kind {
-		return len(names) + 1
-	}
-	return len(names)
+	return fmt.Errorf("no cell of %s matches one of %s; the nearest two differ in %s%s",
+		sides[1].Name, sides[0].Name, format.And(parts), advice)
 }

@@ -111,9 +111,9 @@ func TestNoMatch(t *testing.T) {
 			cells(clients(8)), cells(of(clients(16), kind("embedded")), clients(32)), Options{}},
 		"in the kind of server (private, embedded); -force compares them": {
 			cells(of()), cells(kind("embedded")), Options{}},
-		"differ in clients (8, 16)":                                       {cells(clients(8)), cells(clients(16), clients(32)), Options{Force: true}},
-		"head.jsonl has no whole trial, only 10 records that ended early": {cells(of()), cells(partial), Options{}},
-		"base.jsonl has no whole trial":                                   {nil, cells(of()), Options{}},
+		"differ in clients (8, 16)":                                      {cells(clients(8)), cells(clients(16), clients(32)), Options{Force: true}},
+		"head.jsonl has no whole trial, and 10 records that ended early": {cells(of()), cells(partial), Options{}},
+		"base.jsonl has no whole trial, and 0 records that ended early":  {nil, cells(of()), Options{}},
 	} {
 		_, err := Compare(input("base.jsonl", c.base), input("head.jsonl", c.head), c.o)
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
@@ -143,9 +143,9 @@ func TestEnvironments(t *testing.T) {
 		"another kernel": {of(), func(r *results.Record) { r.Env.Kernel = "6.1" }, false, Inconclusive,
 			[]string{"system: linux/amd64 in the base, linux/amd64 6.1 in the head"}},
 		"another server": {of(), func(r *results.Record) { r.Server.Version = "8" }, false, Regressed,
-			[]string{"server: redis 7.0.15 in the base, redis 8 in the head"}},
+			[]string{"server: redis 7.0.15 · private in the base, redis 8 · private in the head"}},
 		"another library": {of(), func(r *results.Record) { r.Env.Libraries = map[string]string{"rueidis": "v2"} }, false, Regressed,
-			[]string{"rueidis: none in the base, v2 in the head"}},
+			[]string{"libraries: none in the base, rueidis v2 in the head"}},
 		"other variables": {of(), func(r *results.Record) { r.Env.Variables = map[string]string{"GOGC": "50"} }, false, Regressed,
 			[]string{"variables: none in the base, GOGC=50 in the head"}},
 		"several machines on both sides": {alternately(machine("A"), machine("B")), alternately(machine("B"), machine("A")), false, Inconclusive,
@@ -155,8 +155,7 @@ func TestEnvironments(t *testing.T) {
 		"other claims": {of(), func(r *results.Record) { r.Traits.Fenced = true }, false, Regressed,
 			[]string{"claims: exclusive in the base, exclusive, fenced in the head"}},
 		"saturated and drifting": {func(r *results.Record) { r.Generator.Saturated = true }, alternately(func(r *results.Record) { r.Steady.Drifts = true }, of()), false, Regressed,
-			[]string{"saturated: 10 of 10 trials of the base",
-				"drifts: 5 of 10 trials of the head"}},
+			[]string{"saturated: 10 of 10 trials of the base", "drifts: 5 of 10 trials of the head"}},
 		"violated": {of(), func(r *results.Record) { r.Safety.Violations = 1 }, false, Regressed,
 			[]string{"violated: 10 of 10 trials of the head"}},
 	} {
@@ -218,24 +217,12 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestKnownInPart: a figure that some trials do not know is judged by the others, and said.
-func TestKnownInPart(t *testing.T) {
-	head := series(1e5)
-	for _, r := range head[7:] {
-		r.Latency = nil
-	}
-	got := compared(t, series(1e5), head, Options{Thresholds: thresholds(t, "acquire.p99>+10%,acquire.p99>20ms")})
-	if !slices.Equal(got.Notes, []string{"acquire.p99: known of 7 of 10 trials of the head"}) || got.Verdict != Unchanged {
-		t.Errorf("%s, %q", got.Verdict, got.Notes)
-	}
-}
-
 // TestNotesOfOneCell are said of that cell, and those of every cell once.
 func TestNotesOfOneCell(t *testing.T) {
 	faster := func(r *results.Record) { r.Env.Go = "go2" }
 	head := slices.Concat(cells(of(clients(8), faster)), cells(of(clients(16), faster, func(r *results.Record) { r.Generator.Saturated = true })))
 	got := compared(t, cells(clients(8), clients(16)), head, Options{})
-	if !slices.Equal(got.Notes, []string{"Go: go1.26 in the base, go2 in the head"}) || len(got.Cells[0].Notes) != 0 || len(got.Cells[1].Notes) != 1 {
+	if !slices.Equal(got.Notes, []string{"lockbench: v1 go1.26 in the base, v1 go2 in the head"}) || len(got.Cells[0].Notes) != 0 || len(got.Cells[1].Notes) != 1 {
 		t.Errorf("%q, %q, %q", got.Notes, got.Cells[0].Notes, got.Cells[1].Notes)
 	}
 }
@@ -245,8 +232,12 @@ func TestLeftOut(t *testing.T) {
 	base, head := series(1e5), series(1e5)
 	wild := trial(1, time.Hour)
 	wild.Partial = "interrupted"
-	head = append(head, wild, head[0])
-	got := compared(t, base, head, Options{})
+	in := input("head.jsonl", append(head, wild))
+	in.Cells[0].Duplicates = 1 // as a Collector counts them
+	got, err := Compare(input("base.jsonl", base), in, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got.Head.Trials != 10 || got.Head.Partial != 1 || got.Head.Duplicates != 1 || got.Verdict != Unchanged || got.Cells[0].Figures[0].Change.Head.Median != 1e5 {
 		t.Errorf("%+v, %s", got.Head, got.Verdict)
 	}
@@ -278,7 +269,7 @@ func TestLeftOut(t *testing.T) {
 	cut := each(series(1e5), of(clients(8), func(r *results.Record) { r.Partial = "the server was gone" }))
 	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})
 	for i, r := range got.Cells[0].Figures {
-		if r.Threshold != nil && (r.Verdict != Inconclusive || r.Why != "the head has no whole trial") || got.Cells[1].Verdict != Unchanged {
+		if r.Threshold != nil && (r.Verdict != Inconclusive || r.Why != "only 0 of 10 trials of the head count") || got.Cells[1].Verdict != Unchanged {
 			t.Errorf("figure %d: %s: %+v", i, got.Verdict, r)
 		}
 	}
@@ -324,13 +315,23 @@ func TestSides(t *testing.T) {
 	if want := []string{"-wait: backoff in the base, queue in the head"}; !slices.Equal(got.Cells[0].Notes, want) {
 		t.Errorf("%q, want %q", got.Cells[0].Notes, want)
 	}
-	for name, side := range map[string]string{"has a base and no head": "base", "has a head and no base": "head", "is not of a run with two sides": ""} {
-		if _, _, err := Split(input("x", cells(on(side, "r", 0)))); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want %s", err, name)
+	for _, side := range []string{"base", "head", ""} {
+		if _, _, err := Split(input("x", cells(on(side, "r", 0)))); err == nil || !strings.Contains(err.Error(), "x has not both sides") {
+			t.Errorf("%q alone: %v", side, err)
 		}
 	}
 	other := each(slices.Clone(cells(on("head", "r9", 0))), of())
 	if _, err := Compare(input("a", cells(on("base", "r1", 0))), input("b", other), Options{}); err == nil {
 		t.Error("sides of different runs were compared")
+	}
+}
+
+func TestRevisions(t *testing.T) {
+	var recs []*results.Record
+	for _, env := range []results.Env{{Revision: "a", Lockbench: "v1"}, {}, {Lockbench: "v2"}, {Revision: "a"}} {
+		recs = append(recs, &results.Record{Env: env})
+	}
+	if got, want := Revisions(recs), []string{"a", "v2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -5,7 +5,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,11 +21,17 @@ type Threshold struct {
 	Text     string  // as it was written
 }
 
+// DefaultThresholds hold for closed loops if Options name none. In an open loop the response takes the place of the
+// acquisition, which leaves out what an arrival has waited for a client.
+const DefaultThresholds = "locks/s<-5%,acquire.p99>+10%,violations>0"
+
+var defaults, _ = ParseThresholds(DefaultThresholds)
+
 // blanks may stand anywhere between names and values. Line breaks are among them, since a block of YAML ends with one.
 const blanks = " \t\r\n"
 
-// ParseThresholds reads conditions: FIGURE, < or >, and VALUE, separated by commas, with blanks and line breaks where one
-// likes.
+// ParseThresholds reads conditions: FIGURE, < or >, and VALUE, separated by commas, with blanks and line breaks where
+// one likes.
 //
 // A value with a sign and a percent sign is relative to the base, <-5% or >+10%; the sign has to fit, for a rise of
 // more than -5% is no condition that anybody means. A value without a sign is an amount of the head's: 50k, 0, 20ms,
@@ -44,13 +49,6 @@ func ParseThresholds(text string) ([]Threshold, error) {
 			err.Column += utf8.RuneCountInString(text[:at])
 			return nil, err
 		}
-		twice := func(o Threshold) bool {
-			return o.Figure.Name == t.Figure.Name && o.Less == t.Less && o.Relative == t.Relative
-		}
-		if i := slices.IndexFunc(list, twice); i >= 0 {
-			column := utf8.RuneCountInString(text[:at+len(part)-len(strings.TrimLeft(part, blanks))])
-			return nil, &ThresholdError{Column: column + 1, What: fmt.Sprintf("the same condition twice, first as %s", list[i])}
-		}
 		list = append(list, t)
 		at += len(part) + 1
 	}
@@ -66,115 +64,80 @@ type ThresholdError struct {
 
 func (e *ThresholdError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
 
-// scanner walks over one condition.
-type scanner struct {
-	text string
-	at   int // in bytes
+func fault(text string, at int, format string, args ...any) *ThresholdError {
+	return &ThresholdError{Column: utf8.RuneCountInString(text[:at]) + 1, What: fmt.Sprintf(format, args...)}
 }
 
-func (s *scanner) blanks() {
-	for s.at < len(s.text) && strings.IndexByte(blanks, s.text[s.at]) >= 0 {
-		s.at++
-	}
-}
-
-// until returns the text up to the first of the characters in stop, or to the end, blanks around it left out.
-func (s *scanner) until(stop string) (word string, from int) {
-	s.blanks()
-	from = s.at
-	if i := strings.IndexAny(s.text[s.at:], stop); i >= 0 {
-		s.at += i
-	} else {
-		s.at = len(s.text)
-	}
-	return strings.TrimRight(s.text[from:s.at], blanks), from
-}
-
-func (s *scanner) fault(from int, format string, args ...any) *ThresholdError {
-	return &ThresholdError{Column: utf8.RuneCountInString(s.text[:from]) + 1, What: fmt.Sprintf(format, args...)}
-}
+// leading returns how many bytes of blanks a text begins with.
+func leading(text string) int { return len(text) - len(strings.TrimLeft(text, blanks)) }
 
 // parseThreshold reads one condition; the column of the error counts from its beginning.
-func parseThreshold(text string) (Threshold, *ThresholdError) {
-	s := scanner{text: text}
-	name, from := s.until("<>=")
-	if name == "" {
-		return Threshold{}, s.fault(from, "here belongs a condition that must not come true, such as locks/s<-5%%: a figure, < or >, and a value")
-	}
+func parseThreshold(text string) (t Threshold, err *ThresholdError) {
+	at := strings.IndexAny(text+"=", "<>=")
+	name := strings.Trim(text[:at], blanks)
 	f, known := metric.Named(name)
-	if !known {
-		if strings.ContainsAny(name, ":@") { // an address that went to the wrong flag may have a password in it
-			return Threshold{}, s.fault(from, "no figure has such a name")
-		}
-		err := s.fault(from, "no figure is called %q", name)
+	switch {
+	case name == "":
+		return t, fault(text, leading(text[:at]), "here belongs a condition that must not come true, such as locks/s<-5%%")
+	case !known && strings.ContainsAny(name, ":@"): // an address that went to the wrong flag may have a password in it
+		return t, fault(text, leading(text), "no figure has such a name")
+	case !known:
+		err := fault(text, leading(text), "no figure is called %q", name)
 		err.Word = name
-		return Threshold{}, err
+		return t, err
+	case at == len(text):
+		return t, fault(text, at, "after %s belongs < or >, and a value", name)
 	}
-	if s.at == len(text) {
-		return Threshold{}, s.fault(s.at, "after %s belongs < or >, and a value", name)
-	}
-	if text[s.at] == '=' {
-		return Threshold{}, s.fault(s.at, "conditions that must not come true are written with < or >")
-	}
-	t := Threshold{Figure: f, Less: text[s.at] == '<', Text: strings.TrimSpace(strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text))}
-	s.at++
-	if s.at < len(text) && strings.IndexByte("<>=", text[s.at]) >= 0 {
-		return Threshold{}, s.fault(s.at, "conditions that must not come true are written with < or > alone")
-	}
-	value, from := s.until("")
-	if value == "" {
-		return Threshold{}, s.fault(from, "after %s belongs a value: %s", text[s.at-1:s.at], allowed(f))
-	}
-	if i := strings.IndexAny(value, blanks+";"); i >= 0 && strings.ContainsAny(value, "<>") {
-		return Threshold{}, s.fault(from+i, "between two conditions belongs a comma")
+	value, from := strings.Trim(text[at+1:], blanks), at+1+leading(text[at+1:])
+	written := strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text)
+	t = Threshold{Figure: f, Less: text[at] == '<', Text: strings.TrimSpace(written)}
+	switch {
+	case text[at] == '=' || value != "" && strings.ContainsAny(value[:1], "<>="):
+		return t, fault(text, at, "conditions that must not come true are written with < or > alone")
+	case value == "":
+		return t, fault(text, from, "after %s belongs a value: %s", text[at:at+1], allowed(f))
 	}
 	if what := t.read(value); what != "" {
-		return Threshold{}, s.fault(from, "%s", what)
+		return t, fault(text, from, "%s", what)
 	}
 	return t, nil
 }
 
 // read takes the value in; what is wrong with it is the answer.
 func (t *Threshold) read(value string) (what string) {
-	unsigned := strings.TrimLeft(value, "+-")
+	unsigned, sign := strings.TrimLeft(value, "+-"), map[bool]byte{true: '-', false: '+'}[t.Less]
 	number, percent := strings.CutSuffix(unsigned, "%")
-	if len(value)-len(unsigned) > 1 {
-		return fmt.Sprintf("%q is no value: %s", value, allowed(t.Figure))
-	}
-	if unsigned == value {
-		if share, is := metric.Named(t.Figure.Name + metric.PerAcquisition); is && percent {
-			t.Figure = share
-		}
-		v, ok := t.Figure.Unit.Parse(value)
-		switch {
-		case !ok && percent:
-			return fmt.Sprintf("a percentage has a sign here: +%s for a rise, -%s for a fall", value, value)
+	if t.Relative = unsigned != value; t.Relative {
+		v, ok := metric.Share.Parse(number + "%")
+		switch t.Value = v; {
+		case len(value)-len(unsigned) > 1:
+			return fmt.Sprintf("%q is no value: %s", value, allowed(t.Figure))
+		case !percent:
+			return "a sign belongs to a change in percent, as in -5%; an amount has none"
 		case !ok:
-			return fmt.Sprintf("%q is no value of %s: %s", value, t.Figure.Name, allowed(t.Figure))
-		case t.Less && v == 0:
-			return "nothing is below 0"
+			return fmt.Sprintf("%q is no percentage such as -5%% or +7.5%%", value)
+		case value[0] != sign:
+			return fmt.Sprintf("< is for a fall, and > for a rise: write <-%s, or >+%[1]s", unsigned)
+		case v == 0:
+			return "a change of 0 % is none: the smallest that matters belongs here"
+		case t.Less && v >= 1:
+			return "nothing falls by 100 % or more"
+		case t.Less:
+			t.Value = -v
 		}
-		t.Value = v
 		return ""
 	}
-	v, ok := metric.Share.Parse(number + "%")
-	switch {
-	case !percent:
-		return "a sign belongs to a change in percent, as in -5%; an amount has none"
-	case !ok:
-		return fmt.Sprintf("%q is no percentage such as -5%% or +7.5%%", value)
-	case t.Less && value[0] == '+':
-		return fmt.Sprintf("< is for a fall: write <-%s, or >%s", unsigned, value)
-	case !t.Less && value[0] == '-':
-		return fmt.Sprintf("> is for a rise: write >+%s, or <%s", unsigned, value)
-	case v == 0:
-		return "a change of 0 % is none: the smallest that matters belongs here"
-	case t.Less && v >= 1:
-		return "nothing falls by 100 % or more"
+	if share, is := metric.Named(t.Figure.Name + metric.PerAcquisition); is && percent {
+		t.Figure = share
 	}
-	t.Relative, t.Value = true, v
-	if t.Less {
-		t.Value = -t.Value
+	v, ok := t.Figure.Unit.Parse(value)
+	switch t.Value = v; {
+	case !ok && percent:
+		return fmt.Sprintf("a percentage has a sign here: +%s for a rise, -%s for a fall", value, value)
+	case !ok:
+		return fmt.Sprintf("%q is no value of %s: %s", value, t.Figure.Name, allowed(t.Figure))
+	case t.Less && v == 0:
+		return "nothing is below 0"
 	}
 	return ""
 }
@@ -186,21 +149,23 @@ func allowed(m *metric.Metric) string {
 
 // String writes t as ParseThresholds reads it.
 func (t Threshold) String() string {
-	op, sign := ">", "+"
-	if t.Less {
-		op, sign = "<", "-"
-	}
-	if t.Relative {
-		return t.Figure.Name + op + sign + metric.Share.Exact(math.Abs(t.Value))
-	}
-	return t.Figure.Name + op + t.Figure.Unit.Exact(t.Value)
+	return t.Figure.Name + map[bool]string{true: "<", false: ">"}[t.Less] + t.value()
 }
 
-// Allowed returns the value of t as a sentence has it: "−5 %".
-func (t *Threshold) Allowed() string {
-	text := strings.TrimLeft(strings.TrimPrefix(t.String(), t.Figure.Name), "<>")
-	return strings.NewReplacer("-", "−", "%", " %").Replace(text)
+func (t *Threshold) value() string {
+	if t.Relative {
+		return map[bool]string{true: "-", false: "+"}[t.Less] + metric.Share.Exact(math.Abs(t.Value))
+	}
+	return t.Figure.Unit.Exact(t.Value)
 }
+
+// allowed returns the value of t as a sentence has it: "−5 %".
+func (t *Threshold) allowed() string {
+	return strings.NewReplacer("-", "−", "%", " %").Replace(t.value())
+}
+
+// missedBy reports whether an amount is beyond an absolute threshold.
+func (t *Threshold) missedBy(v float64) bool { return t.Less && v < t.Value || !t.Less && v > t.Value }
 
 // MarshalText writes t as it was written.
 func (t Threshold) MarshalText() ([]byte, error) { return []byte(t.Text), nil }

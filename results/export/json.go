@@ -107,7 +107,7 @@ type limitJSON struct {
 	Figure    string             `json:"figure"`
 	Value     *float64           `json:"value"` // that was judged: the median of the trials, of a count the worst
 	Bound     float64            `json:"limit"`
-	compare.Limit
+	compare.Result
 	Text string `json:"text"` // all of it in words
 }
 
@@ -165,7 +165,7 @@ func checkedOf(c compare.CheckedCell) checkedJSON {
 			figures[m.Name] = figureJSON{m.Unit.Word, m.Better, estimateOf(e)}
 		}
 	}
-	limits := each(c.Limits[1:], func(l compare.Limit) limitJSON {
+	limits := each(c.Limits[1:], func(l compare.Result) limitJSON {
 		t := l.Threshold
 		return limitJSON{t, t.Figure.Name, known(l.Value), t.Value, l, l.Sentence()}
 	})

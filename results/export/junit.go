@@ -134,7 +134,11 @@ func JUnitCheck(w io.Writer, c *compare.Check) error {
 	s := junitSuite{Name: "lockbench run"}
 	for _, cell := range c.Cells {
 		for _, l := range cell.Limits {
-			s.add(cell.Label, l.Name(), outcomes[l.Verdict], string(l.Verdict), l.Sentence(), cell.Plan().Command)
+			name := "mutual exclusion"
+			if l.Threshold != nil {
+				name = l.Threshold.Text
+			}
+			s.add(cell.Label, name, outcomes[l.Verdict], string(l.Verdict), l.Sentence(), cell.Plan().Command)
 		}
 	}
 	for _, label := range c.Missing {

@@ -27,7 +27,7 @@ const (
 // comparison is one while its document is built.
 type comparison struct {
 	*compare.Comparison
-	worst []compare.Judged // all that is judged, cell by cell: the worst first
+	worst []compare.Result // all that is judged, cell by cell: the worst first
 	sides []*results.Cell  // a base and a head of each cell
 }
 
@@ -35,17 +35,17 @@ type comparison struct {
 func Comparison(c *compare.Comparison) *Document {
 	t, place := comparison{Comparison: c, worst: c.Judged()}, map[int]int{}
 	for i, r := range slices.Backward(t.worst) {
-		place[r.Cell] = i
+		place[r.Place] = i
 	}
-	slices.SortStableFunc(t.worst, func(a, b compare.Judged) int { return place[a.Cell] - place[b.Cell] })
+	slices.SortStableFunc(t.worst, func(a, b compare.Result) int { return place[a.Place] - place[b.Place] })
 	for _, cell := range c.Cells {
 		if len(cell.Base) > 0 && len(cell.Head) > 0 {
 			t.sides = append(t.sides, &results.Cell{Trials: cell.Base}, &results.Cell{Trials: cell.Head})
 		}
 	}
-	rows, risks := slices.Clone(t.worst), &Table{Rows: t.notes()}
+	rows, risks := t.worst, &Table{Rows: t.notes()}
 	if len(c.Cells) > 1 {
-		rows = slices.CompactFunc(rows, func(a, b compare.Judged) bool { return a.Cell == b.Cell })
+		rows = slices.CompactFunc(slices.Clone(rows), func(a, b compare.Result) bool { return a.Place == b.Place })
 	}
 	rows = rows[:min(len(rows), fewRows)]
 	more := risks.rest(1+fewRows-len(rows), "note")
@@ -64,26 +64,27 @@ func Comparison(c *compare.Comparison) *Document {
 var verdictMarks = map[compare.Verdict]string{compare.Regressed: "✗ ", compare.Inconclusive: "? ",
 	compare.Improved: "▲ ", compare.NotWorse: "✓ ", compare.Unchanged: "✓ "}
 
-// title returns the verdict, and the worst that has it: "✗ regressed: 8 clients, locks/s −12.5 % (−15.1 to −9.8 %)".
+// title returns the verdict, and the worst that has it: "✗ regressed: 8 clients, locks/s −12.5 % (−15.1 to
+// −9.8 %)".
 func (t *comparison) title() string {
-	text, passed := verdictMarks[t.Verdict]+string(t.Verdict), verdictTones[t.Verdict] == Plain
-	i := slices.IndexFunc(t.worst, func(r compare.Judged) bool { return r.Verdict == t.Verdict })
+	text := verdictMarks[t.Verdict] + string(t.Verdict)
 	if t.Violated() {
 		text = "✗ mutual exclusion violated"
 	}
-	if i >= 0 && t.worst[i].Reason != "" {
-		text += " (" + string(t.worst[i].Reason) + ")"
-	}
-	if i >= 0 && (!passed || len(t.Cells) == 1 && t.worst[i].Threshold.Relative) {
+	i := slices.IndexFunc(t.worst, func(r compare.Result) bool { return r.Verdict == t.Verdict })
+	if i >= 0 && (verdictTones[t.Verdict] != Plain || len(t.Cells) == 1 && t.worst[i].Threshold.Relative) {
 		r := t.worst[i]
 		what := r.Figure.Name + " " + changeText(r.Change)
 		if !r.Threshold.Relative || math.IsNaN(r.Change.Ratio) && r.Why != "" {
 			what = r.Figure.Name + ": " + r.Why
 		}
-		text += ": " + strings.TrimPrefix(t.Cells[r.Cell].Label+", ", ", ") + what
+		if r.Reason != "" {
+			text += " (" + string(r.Reason) + ")"
+		}
+		text += ": " + strings.TrimPrefix(t.Cells[r.Place].Label+", ", ", ") + what
 	}
-	if len(t.Missing) > 0 {
-		text += " · " + format.Plural(len(t.Missing), "cell") + " only in the base"
+	if n := len(t.Missing); n > 0 {
+		text += " · " + format.Plural(n, "cell") + " only in the base"
 	}
 	return text
 }
@@ -125,7 +126,7 @@ func asked(cells []*results.Cell) string {
 
 // table returns a row a result. In full cells have headings, and there is p, the trials a side that would tell, and why
 // the verdict is what it is.
-func (t *comparison) table(rows []compare.Judged, full bool) *Table {
+func (t *comparison) table(rows []compare.Result, full bool) *Table {
 	titles := []string{"", "metric", "base", "head", "change", "verdict", "p", "trials", "because"}
 	titles = titles[:map[bool]int{false: 6, true: 9}[full]]
 	if len(t.Cells) == 1 && !full {
@@ -148,14 +149,13 @@ func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 				base, head = c.Base.Max, c.Head.Max
 			}
 		}
-		if r.Within() {
+		switch notes := slices.Concat(t.Notes, t.Cells[r.Place].Notes); {
+		case r.Within():
 			verdict = "~ worse within"
-		}
-		untested := r.Figure.Name == "violations" && !slices.ContainsFunc(t.Cells[r.Cell].Head, sighted)
-		if untested && r.Verdict == compare.Unchanged {
+		case r.Verdict == compare.Unchanged && slices.Contains(notes, r.Figure.Name+": "+compare.NotTested):
 			verdict = "– not tested"
 		}
-		label := t.Cells[r.Cell].Label
+		label := t.Cells[r.Place].Label
 		if !full && label != "" {
 			first, name = label, first
 		}
@@ -163,76 +163,61 @@ func (t *comparison) table(rows []compare.Judged, full bool) *Table {
 			strings.Replace(format.P(p), "NaN", format.None, 1), known(float64(r.Needed), metric.Count.Format), r.Why}
 		row := table.row(texts[:len(titles)]...)
 		row.Tone = verdictTones[r.Verdict]
-		if row.Cells[5].Tone = row.Tone; full && r.Cell != last {
-			row.Group, last = label, r.Cell
+		if row.Cells[5].Tone = row.Tone; full && r.Place != last {
+			row.Group, last = label, r.Place
 		}
 	}
 	return dense(table)
 }
-
-// sighted reports whether a trial could have shown a violation, as far as is known.
-func sighted(r *results.Record) bool { return r.Safety.Power == nil || r.Safety.Power.Watched > 0 }
 
 // notes returns what limits the comparison, violations first and revisions last; cells with the same note share it.
 func (t *comparison) notes() []Row {
 	var cells view.Grouped[string, string]
 	list := &Table{}
 	list.fact(Warn, "only in base", format.Few(t.Missing, 1))
-	noted := []compare.Reason{compare.Missing, compare.Saturated, compare.Unlike, compare.Replaced, compare.Evicted}
-	for _, reason := range t.Reasons() {
-		if !slices.Contains(noted, reason) {
-			list.fact(Warn, string(reason), reason.About())
-		}
-	}
 	for _, c := range append([]compare.Cell{{Notes: t.Notes}}, t.Cells...) {
 		for _, note := range c.Notes {
 			cells.Add(note, c.Label)
 		}
 	}
+	said := map[compare.Reason]bool{compare.Missing: true, compare.Unlike: true}
 	for _, note := range cells.Keys {
 		code, text, _ := strings.Cut(note, ": ")
 		if of := format.Few(cells.Of[note], 1); of != "" {
 			text += " (" + of + ")"
 		}
 		list.fact(map[bool]Tone{true: Bad}[code == "violated"], code, text)
+		said[compare.Reason(code)] = true
+	}
+	for _, reason := range t.Reasons() {
+		if !said[reason] {
+			list.fact(Warn, string(reason), reason.About())
+		}
 	}
 	list.fact(Plain, "only in head", format.Few(t.Added, 1))
-	rank := map[string]int{"violated": 2, "violations": 1, "forced": 1, "revision": -1}
+	rank := map[string]int{"violated": 3, "only in base": 2, "replaced": 2, "evicted": 2,
+		"violations": 1, "forced": 1, "revision": -1}
+	for _, reason := range t.Reasons() {
+		rank[string(reason)] = 2
+	}
 	slices.SortStableFunc(list.Rows, func(a, b Row) int { return rank[b.Cells[0].Text] - rank[a.Cells[0].Text] })
 	return list.Rows
 }
 
-// remedies are what to do about a regression, or about the reason why nothing can be told.
-var remedies = map[compare.Reason]string{
-	compare.Reason(compare.Regressed): "look at each side: lockbench report -v FILE",
-	compare.NoTrials:                  "run the trials again that ended early",
-	compare.Missing:                   "run the missing cells; -force judges without them",
-	compare.Replaced:                  "run again, with a server that stays; -force judges anyway",
-	compare.Evicted:                   "more memory for the server, or maxmemory-policy noeviction",
-	compare.Unmeasured:                "run longer trials: -duration",
-	compare.Unlike:                    "run both sides on one machine; -force judges anyway",
-	compare.Zero:                      "judge the amount: -fail-on 'METRIC>VALUE'",
-	compare.Saturated:                 "fewer clients, or a larger machine; -force judges anyway",
-	compare.TooFew:                    "run more trials a side: -trials NUMBER",
-	compare.Scatter:                   "run more trials a side (-trials NUMBER), or on a quieter machine",
-}
-
 // next returns the one thing to do; empty if nothing is wrong.
 func (t *comparison) next() string {
-	reason := compare.Reason(t.Verdict)
-	if reasons := t.Reasons(); t.Verdict == compare.Inconclusive && len(reasons) > 0 {
-		reason = reasons[0]
-	}
 	need := 0 // trials
 	for _, r := range t.worst {
 		need = max(need, r.Needed)
 	}
-	if need == 0 {
-		return remedies[reason]
-	} else if need > mostTrials && reason == compare.Scatter {
+	text := t.Next()
+	switch {
+	case need > mostTrials && slices.Equal(t.Reasons(), []compare.Reason{compare.Scatter}):
 		return "a quieter machine: more trials would not tell"
+	case need > 0:
+		text = strings.Replace(text, "NUMBER", strconv.Itoa(min(need, mostRows)), 1)
 	}
-	return strings.Replace(remedies[reason], "NUMBER", strconv.Itoa(min(need, mostRows)), 1)
+	return text
 }
 
 // chart returns the changes that are judged.
@@ -247,8 +232,8 @@ func (t *comparison) chart() *Chart {
 		}
 		s := Series{Name: r.Figure.Name, Text: changeText(change), Tone: verdictTones[r.Verdict],
 			Bound: 1 + r.Threshold.Value, Points: []Point{{X: change.Ratio, Low: change.Low, High: change.High}}}
-		if r.Cell != last {
-			s.Group, last = t.Cells[r.Cell].Label, r.Cell
+		if r.Place != last {
+			s.Group, last = t.Cells[r.Place].Label, r.Place
 		}
 		c.Series = append(c.Series, s)
 	}

@@ -74,7 +74,7 @@ func (d *Document) judge(check *compare.Check) {
 		}
 		for _, l := range c.Limits() {
 			if l.Threshold != nil {
-				text := strings.TrimPrefix(c.Cells[l.Cell].Label+": "+l.Sentence(), ": ")
+				text := strings.TrimPrefix(c.Cells[l.Place].Label+": "+l.Sentence(), ": ")
 				t.fact(verdictTones[l.Verdict], []string{"slo ", ""}[i]+string(l.Verdict), text)
 			}
 		}

@@ -115,7 +115,7 @@ func TestRatiosOfAllPairs(t *testing.T) {
 		}
 		slices.Sort(all)
 		k := inner(len(base), len(head))
-		if c := Compare(base, head); c.Low != all[k-1] || c.High != all[len(all)-k] {
+		if c := Compare(base, head); !near(c.Low, all[k-1], 1e-12) || !near(c.High, all[len(all)-k], 1e-12) {
 			t.Fatalf("%d and %d values: %v to %v, want %v to %v", len(base), len(head), c.Low, c.High, all[k-1], all[len(all)-k])
 		}
 	}

@@ -36,19 +36,19 @@ func TestLeastP(t *testing.T) {
 		base, head int
 		want       float64
 	}{{1, 1, 1}, {1, 5, 2. / 6}, {5, 1, 2. / 6}, {2, 2, 2. / 6}, {3, 3, 0.1}, {4, 4, 2. / 70}, {3, 5, 2. / 56}, {5, 3, 2. / 56}, {10, 10, 2. / 184756}, {0, 9, 1}, {9, 0, 1}} {
-		if got := MinP(c.base, c.head); !near(got, c.want, 1e-12) {
+		if got := MinP(c.base, c.head, false); !near(got, c.want, 1e-12) {
 			t.Errorf("%d and %d: %v, want %v", c.base, c.head, got, c.want)
 		}
 	}
 	// The real test agrees that this is the least.
-	if p := Compare([]float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10, 11}).P; !near(p, MinP(5, 6), 1e-12) {
-		t.Errorf("%v, want %v", p, MinP(5, 6))
+	if p := Compare([]float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10, 11}).P; !near(p, MinP(5, 6, false), 1e-12) {
+		t.Errorf("%v, want %v", p, MinP(5, 6, false))
 	}
 }
 
 func TestLeastTrials(t *testing.T) {
-	for alpha, want := range map[float64]int{0.05: 4, 0.1: 4, 0.11: 3, 0.01: 5, 0.05 / 20: 6, 0.05 / 200: 8, 1: 2, 2: 1, 0: 0, -1: 0, math.NaN(): 0} {
-		if got := LeastTrials(alpha); got != want {
+	for alpha, want := range map[float64]int{0.05: 4, 0.1: 4, 0.11: 3, 0.01: 5, 0.05 / 20: 6, 0.05 / 200: 8, 1: 2, 2: 0, 0: 0, -1: 0, math.NaN(): 0} {
+		if got := LeastTrials(alpha, false); got != want {
 			t.Errorf("alpha %v: %d, want %d", alpha, got, want)
 		}
 	}

@@ -230,11 +230,11 @@ func TestWalsh(t *testing.T) {
 
 func TestLeastPairs(t *testing.T) {
 	for alpha, want := range map[float64]int{0.05: 6, 0.025: 7, 2. / 64: 7, 0.5: 3, 1: 2, 0: 0, math.NaN(): 0} {
-		if n := MinPairs(alpha); n != want {
+		if n := LeastTrials(alpha, true); n != want {
 			t.Errorf("alpha %v: %d pairs, want %d", alpha, n, want)
 		}
 	}
-	if p := MinPairsP(0); p != 1 {
+	if p := MinP(0, 0, true); p != 1 {
 		t.Errorf("p %v without any pair", p)
 	}
 	for _, n := range []int{9, exactPairs} {
@@ -242,8 +242,8 @@ func TestLeastPairs(t *testing.T) {
 		for _, v := range base {
 			head = append(head, 2*v)
 		}
-		if p := ComparePairs(base, head).P; p != math.Ldexp(2, -n) || p != MinPairsP(n) {
-			t.Errorf("%d pairs: p %v, and the least is %v", n, p, MinPairsP(n))
+		if p := ComparePairs(base, head).P; p != math.Ldexp(2, -n) || p != MinP(n, n, true) {
+			t.Errorf("%d pairs: p %v, and the least is %v", n, p, MinP(n, n, true))
 		}
 	}
 }
@@ -256,57 +256,4 @@ func drifting(rng *rand.Rand, n int, cv, factor float64) (base, head []float64) 
 		base[i], head[i] = base[i]*drift, head[i]*drift
 	}
 	return base, head
-}
-
-// TestPairsPower does what it is told, as TestPower does, on a machine that drifts; and where nothing has changed it sees
-// something no more often than alpha allows.
-func TestPairsPower(t *testing.T) {
-	simulates(t)
-	for _, c := range planned {
-		rng := rand.New(rand.NewPCG(9, 10))
-		const runs = 300
-		seen, wrong := 0, 0
-		for range runs {
-			base, head := drifting(rng, c.trials, c.cv, 1)
-			n := PairsNeeded(base, head, 0.05, c.alpha, 0.8)
-			if n == 0 || ComparePairs(drifting(rng, n, c.cv, 1.05)).P < c.alpha {
-				seen++
-			}
-			if ComparePairs(base, head).P < c.alpha {
-				wrong++
-			}
-		}
-		if share := float64(seen) / runs; share < 0.72 || share > 0.93 {
-			t.Errorf("%+v: asked for 80 %%, got %.0f %%", c, 100*share)
-		}
-		if most := c.alpha*runs + 2*math.Sqrt(c.alpha*runs); float64(wrong) > most {
-			t.Errorf("%+v: %d of %d alarms where nothing has changed", c, wrong, runs)
-		}
-	}
-}
-
-func TestPairsNeeded(t *testing.T) {
-	even := []float64{100, 100, 100, 100}
-	half := []float64{97, 99, 101, 104}
-	for name, c := range map[string]struct {
-		base, head    []float64
-		effect, alpha float64
-		want          int
-	}{
-		"no scatter":  {even, even, 0.05, 0.05, 6},
-		"three pairs": {even[:3], even[:3], 0.05, 0.05, 6},
-		// Three of the six changes differ by less than twice the effect: p is 3/4, and 2p(1−p) more than 1/3.
-		"some": {even, half, 0.0155, 0.05, int(math.Ceil(math.Pow(1.9599640+0.8416212, 2) / 3 * 16))},
-		// Four of the six do: p is 5/6, and 2p(1−p) is 5/18.
-		"most":         {even, half, 0.022, 0.05, int(math.Ceil(math.Pow(1.9599640*math.Sqrt(1./3)+0.8416212*math.Sqrt(5./18), 2) * 9))},
-		"alpha of one": {even, half, 0.0155, 1, 0},
-		"two pairs":    {even[:2], even[:2], 0.05, 0.05, 0},
-		"one is zero":  {even, []float64{0, 1, 2, 3}, 0.05, 0.05, 0},
-		"no effect":    {even, even, 0, 0.05, 0},
-		"none so near": {even, []float64{1, 10, 1000, 1e9}, 0.05, 0.05, 0},
-	} {
-		if n := PairsNeeded(c.base, c.head, c.effect, c.alpha, 0.8); n != c.want {
-			t.Errorf("%s: %d, want %d", name, n, c.want)
-		}
-	}
 }

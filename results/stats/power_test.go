@@ -21,53 +21,66 @@ func TestPower(t *testing.T) {
 		const runs = 150
 		seen := 0
 		for range runs {
-			n := TrialsNeeded(lognormal(rng, c.trials, 100, c.cv), lognormal(rng, c.trials, 100, c.cv), 0.05, c.alpha, 0.8)
+			n := Compare(lognormal(rng, c.trials, 100, c.cv), lognormal(rng, c.trials, 100, c.cv)).Needed(0.05, c.alpha)
 			if n == 0 || Compare(lognormal(rng, n, 100, c.cv), lognormal(rng, n, 105, c.cv)).P < c.alpha {
 				seen++
 			}
 		}
-		if share := float64(seen) / runs; share < 0.75 || share > 0.9 {
+		if share := float64(seen) / runs; share < 0.72 || share > 0.93 {
 			t.Errorf("%+v: asked for 80 %%, got %.0f %%", c, 100*share)
 		}
 	}
 }
 
-// TestNoether has known answers. Every pair of 100 and 110 differs by less than 20 %, so that p is 1 and what is left of
-// the formula is 1.96²/6 / 0.25 = 2.6: the test itself needs 4. And where one pair of six does, p is 7/12.
-func TestNoether(t *testing.T) {
-	calm := []float64{100, 110, 100, 110}
-	wild := []float64{100, 101, 10, 1000}
-	q := (1.9599640 + 0.8416212) * (1.9599640 + 0.8416212)
+// TestPairsPower does what it is told, as TestPower does, on a machine that drifts; and where nothing has changed it sees
+// something no more often than alpha allows.
+func TestPairsPower(t *testing.T) {
+	simulates(t)
+	for _, c := range planned[1:] { // 5 pairs have no interval
+		rng := rand.New(rand.NewPCG(9, 10))
+		const runs = 300
+		seen, wrong := 0, 0
+		for range runs {
+			found := ComparePairs(drifting(rng, c.trials, c.cv, 1))
+			n := found.Needed(0.05, c.alpha)
+			if n == 0 || ComparePairs(drifting(rng, n, c.cv, 1.05)).P < c.alpha {
+				seen++
+			}
+			if found.P < c.alpha {
+				wrong++
+			}
+		}
+		if share := float64(seen) / runs; share < 0.72 || share > 0.93 {
+			t.Errorf("%+v: asked for 80 %%, got %.0f %%", c, 100*share)
+		}
+		if most := c.alpha*runs + 2*math.Sqrt(c.alpha*runs); float64(wrong) > most {
+			t.Errorf("%+v: %d of %d alarms where nothing has changed", c, wrong, runs)
+		}
+	}
+}
+
+// TestNeeded has known answers: an interval that is as wide as the effect both ways takes (1.96+0.84)²/1.96² times as many.
+func TestNeeded(t *testing.T) {
+	ten, nan := Estimate{N: 10}, math.NaN()
 	for _, c := range []struct {
-		name                 string
-		base, head           []float64
-		effect, alpha, power float64
-		want                 int
+		change        Change
+		effect, alpha float64
+		want          int
 	}{
-		{"calm", calm, calm, 0.2, 0.05, 0.8, 4},
-		{"calm, many cells", calm, calm, 0.2, 0.0025, 0.8, 7},
-		{"wild", wild, wild, 0.05, 0.05, 0.8, int(math.Ceil(q * 24))}, // 1/6(p−½)² = 24
-		{"down is as up", wild, wild, 1/1.05 - 1, 0.05, 0.8, int(math.Ceil(q * 24))},
-		{"one side", wild, nil, 0.05, 0.05, 0.8, int(math.Ceil(q * 24))},
-		{"unknown ones", append([]float64{math.NaN()}, wild...), nil, 0.05, 0.05, 0.8, int(math.Ceil(q * 24))},
-		{"all equal", []float64{5, 5, 5}, []float64{6, 6, 6}, 0.05, 0.05, 0.8, 4},
-		{"no pair so near", []float64{10, 100, 1000}, nil, 0.05, 0.05, 0.8, 0},
-		{"too few", []float64{5, 6}, []float64{5, 6}, 0.05, 0.05, 0.8, 0},
-		{"nothing", nil, nil, 0.05, 0.05, 0.8, 0},
-		{"zero", []float64{0, 1, 2}, calm, 0.05, 0.05, 0.8, 0},
-		{"infinite", calm, []float64{1, math.Inf(1)}, 0.05, 0.05, 0.8, 0},
-		{"no effect", calm, calm, 0, 0.05, 0.8, 0},
-		{"less than nothing left", calm, calm, -1, 0.05, 0.8, 0},
-		{"nonsense", calm, calm, -2, 0.05, 0.8, 0},
-		{"just the effect", []float64{100, 105, 1000}, nil, 0.05, 0.05, 0.8, 0}, // not closer than it
-		{"alpha", calm, calm, 0.05, 0, 0.8, 0},
-		{"alpha of one", calm, calm, 0.05, 1, 0.8, 0},
-		{"power", calm, calm, 0.05, 0.05, 1, 0},
-		{"no power", calm, calm, 0.05, 0.05, 0, 0},
-		{"NaN", calm, calm, math.NaN(), 0.05, 0.8, 0},
+		{Change{Base: ten, Head: ten, Low: 1 / 1.05, High: 1.05}, 0.05, 0.05, 21}, // 20.4
+		{Change{Base: ten, Head: ten, Pairs: 10, Low: 1 / 1.05, High: 1.05}, 1/1.05 - 1, 0.05, 21},
+		{Change{Base: ten, Head: Estimate{N: 30}, Low: 1 / 1.05, High: 1.05}, 0.05, 0.05, 31}, // 15 a side
+		{Change{Base: ten, Head: ten, Low: 1, High: 1}, 0.05, 0.05, 4},
+		{Change{Base: ten, Head: ten, Low: 1, High: 1}, 0.05, 0.0025, 6},
+		{Change{Base: ten, Head: ten, Pairs: 10, Low: 1, High: 1}, 0.05, 0.0025, 10},
+		{Change{Base: ten, Head: ten, Low: nan, High: nan}, 0.05, 0.05, 0},
+		{Change{Base: ten, Head: ten, Low: 1, High: 1}, 0, 0.05, 0},
+		{Change{Base: ten, Head: ten, Low: 1, High: 1}, -1, 0.05, 0},
+		{Change{Base: ten, Head: ten, Low: 1, High: 1}, 0.05, 0, 0},
+		{Change{Base: ten, Head: ten, Low: 1, High: 1}, 0.05, 1, 0},
 	} {
-		if got := TrialsNeeded(c.base, c.head, c.effect, c.alpha, c.power); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		if got := c.change.Needed(c.effect, c.alpha); got != c.want {
+			t.Errorf("%+v, %v, %v: %d, want %d", c.change, c.effect, c.alpha, got, c.want)
 		}
 	}
 }

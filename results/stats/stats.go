@@ -1,9 +1,10 @@
 // Package stats says how far a figure can be trusted: the interval in which the median over trials lies, whether a
-// distribution has enough values for a quantile, and whether a trial was steady. And it says what became of a figure from base
-// to head, with how many trials it takes to see it.
+// distribution has enough values for a quantile, and whether a trial was steady. And it says what became of a figure
+// from base to head, with how many trials it takes to see it.
 //
-// A trial is one observation. The latencies inside of it depend on one another (a queue that is long stays long for a while),
-// so there is no error here for a figure of a single trial: what varies is seen from trial to trial or not at all.
+// A trial is one observation. The latencies inside of it depend on one another (a queue that is long stays long for a
+// while), so there is no error here for a figure of a single trial: what varies is seen from trial to trial or not at
+// all.
 package stats
 
 import (
@@ -18,8 +19,8 @@ import (
 // Confidence is the confidence level of all intervals.
 const Confidence = 0.95
 
-// MinTrials is the least number of trials for which there is an interval of that confidence: the median lies outside the
-// range of n values with probability 2 × 0.5ⁿ, which is below 5 % from 6 on.
+// MinTrials is the least number of trials for which there is an interval of that confidence: the median lies outside
+// the range of n values with probability 2 × 0.5ⁿ, which is below 5 % from 6 on.
 const MinTrials = 6
 
 // Estimate is a figure over several trials. Low and High are the interval of its median by order statistics, which
@@ -64,8 +65,9 @@ const (
 	// fewer nothing could ever be told at 5 %.
 	minHalf = 4
 
-	// driftAlpha and driftEffect must both be passed before a trial is called unsteady. One second depends on the one before
-	// it, so p is too small by itself; and over some minutes a difference of 1 % is as significant as it is without interest.
+	// driftAlpha and driftEffect must both be passed before a trial is called unsteady. One second depends on the one
+	// before it, so p is too small by itself; and over some minutes a difference of 1 % is as significant as it is
+	// without interest.
 	driftAlpha  = 0.05
 	driftEffect = 0.05 // share of the first half's rate
 )
@@ -79,25 +81,15 @@ func Steady(series []results.Interval) results.Steady {
 	if n < minHalf {
 		return results.Steady{}
 	}
-	first, second := rates[:n:n], slices.Clone(rates[len(rates)-n:])
-	a := benchmath.NewSample(slices.Clone(first), &benchmath.DefaultThresholds)
-	b := benchmath.NewSample(second, &benchmath.DefaultThresholds)
-	s := results.Steady{
-		FirstRate:  benchmath.AssumeNothing.Summary(a, Confidence).Center,
-		SecondRate: benchmath.AssumeNothing.Summary(b, Confidence).Center,
-		P:          min(1, benchmath.AssumeNothing.Compare(a, b).P),
-	}
-	s.Drifts = s.P < driftAlpha && Differ(s)
+	c := Compare(rates[:n], rates[len(rates)-n:])
+	s := results.Steady{FirstRate: c.Base.Median, SecondRate: c.Head.Median, P: c.P}
+	by := math.Abs(s.SecondRate - s.FirstRate)
+	s.Drifts = s.P < driftAlpha && by > 0 && by >= driftEffect*s.FirstRate
 	return s
 }
 
-// Differ reports whether the halves of s differ by so much that it would matter, 5 % or more, be it by chance or not.
-func Differ(s results.Steady) bool {
-	return math.Abs(s.SecondRate-s.FirstRate) >= driftEffect*s.FirstRate && s.FirstRate != s.SecondRate
-}
-
-// perSecond returns the rates of the intervals in the measured window. Those that were cut short to half or less, at the
-// end of a run that was stopped or had its number of operations, say little and are left out.
+// perSecond returns the rates of the intervals in the measured window. Those that were cut short to half or less, at
+// the end of a run that was stopped or had its number of operations, say little and are left out.
 func perSecond(series []results.Interval) (rates []float64) {
 	longest := int64(0)
 	for _, i := range series {
