@@ -100,7 +100,14 @@ func answer(v *view.Run, first *results.Cell) (string, Tone) {
 			doubtful, doubts = doubtful+1, append(doubts, codes...)
 		}
 	}
-	text, wait := format.Plural(len(v.Cells), "load"), titled("p99", duration(view.P99(first)))
+	n, noun := v.Loads, "load"
+	if n == 1 {
+		n, noun = len(v.Groups), "server"
+	}
+	if !v.Rivals {
+		n = len(v.Cells)
+	}
+	text, wait := format.Plural(n, noun), titled("p99", duration(view.P99(first)))
 	switch {
 	case failed != nil:
 		return format.Join("mutual exclusion violated: "+format.Few(failed, named), view.Cause(first).Code), Bad
@@ -108,7 +115,7 @@ func answer(v *view.Run, first *results.Cell) (string, Tone) {
 		return headline(first), toneOf(first)
 	case v.Rivals:
 		text = titled(strings.ReplaceAll(v.Groups[0].Title, " · ", ", ")+":", ahead(v.Groups[0]))
-		others := strings.TrimPrefix(format.Plural(len(v.Groups)-1, "other load"), "0 other loads")
+		others := strings.TrimPrefix(format.Plural(n-1, "other "+noun), "0 other "+noun+"s")
 		text = format.Join(strings.TrimPrefix(text, ": "), others)
 	case wait != "":
 		text = format.Join(text, "longest "+wait+": "+spaced(v.Names[slices.Index(v.Cells, first)]))

@@ -158,10 +158,17 @@ func TestOrder(t *testing.T) {
 	for _, r := range fast {
 		r.Plan.Rate = slow[0].Plan.Rate
 	}
+	inside := trials("mutex", 7, 900_000)
+	for _, r := range inside {
+		r.Plan.Server, r.Server.Kind = "in-process", "in-process"
+	}
 	for name, c := range map[string]struct {
 		recs []*results.Record
 		want string
 	}{
+		"services, no load but one": {slices.Concat(inside, trials("set-nx", 7, 84_000)), "2 servers · longest p99 9.75 ms: mutex"},
+		"services beside rivals": {slices.Concat(inside, trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)),
+			"in-process: no ranking · 1 other server"},
 		"intervals apart": {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 60_000)), "set-nx first, 8,403 locks/s, 1.40 times fenced"},
 		"by a little":     {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 83_000)), "set-nx first, 8,403 locks/s, 1.01 times fenced"},
 		"overlap":         {slices.Concat(trials("set-nx", 7, 84_000), trials("fenced", 7, 83_980)), "set-nx and fenced lead, too close to rank"},

@@ -18,6 +18,7 @@ type Run struct {
 	Names  []string // by what tells each from all others
 	Groups []Group  // the load with most contention first
 	Rivals bool     // the cells of a group had the same load, the best first; else there is one group, as they came
+	Loads  int      // what was asked of the locks, wherever they ran: other servers are no other load
 }
 
 // Group is cells that belong into one chart.
@@ -32,8 +33,11 @@ type Group struct {
 func NewRun(cells []*results.Cell) *Run {
 	differs, others, titles := Differing(cells), Axes, make([]string, len(cells))
 	loads := values(cells, without(Axes, func(a Axis) bool { return !a.Load }))
-	distinct := len(slices.Compact(slices.Sorted(slices.Values(loads))))
-	r := &Run{Cells: cells, Names: Names(cells), Rivals: distinct < len(cells)}
+	asked := values(cells, without(Axes, func(a Axis) bool {
+		return !a.Load || slices.Contains([]string{"kind", "durability", "machine"}, a.Title)
+	}))
+	distinct := func(of []string) int { return len(slices.Compact(slices.Sorted(slices.Values(of)))) }
+	r := &Run{Cells: cells, Names: Names(cells), Rivals: distinct(loads) < len(cells), Loads: distinct(asked)}
 	if r.Rivals {
 		titles, others = loads, without(Axes, func(a Axis) bool { return a.Load })
 	}
