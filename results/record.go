@@ -505,6 +505,9 @@ func (r *Record) Made() (clients int) {
 	return clients
 }
 
+// Spoiled reports whether what befell the trial was not its lock's doing: lockbench stood still, or the server was replaced.
+func (r *Record) Spoiled() bool { return r.StoppedLong() || r.Server.Replaced || r.Server.Evicted > 0 }
+
 // Throughput is granted locks a second over the measured window.
 func (r *Record) Throughput() float64 {
 	if r.Elapsed <= 0 {

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -60,6 +61,7 @@ func init() {
 	drivers.Register("test-odd", fake{server: drivers.Server{Name: "odd", Replicas: -1}})
 	drivers.Register("test-gone", fake{gone: new(atomic.Bool)})
 	drivers.Register("test-gate", fake{release: &gates})
+	drivers.Register("test-moves", moving{opened: new(atomic.Int64)})
 	drivers.Register("test-panics", panicking{})
 	drivers.Register("test-bursts", panicking{opened: new(atomic.Int64)})
 
@@ -172,6 +174,29 @@ func (f fake) Inspect(context.Context) (drivers.Server, drivers.Usage, error) {
 		return drivers.Server{}, drivers.Usage{}, errors.New("test-gone: inspect: connection refused")
 	}
 	return f.server, drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}, nil
+}
+
+// moving is a driver whose server, in one trial of several, is another one whenever it is asked, and refuses all requests.
+type moving struct {
+	fake
+	opened *atomic.Int64
+}
+
+func (m moving) Open(context.Context, drivers.Config) (drivers.Service, error) {
+	if n := m.opened.Add(1); n == 3 || n == 4 { // a trial opens it twice
+		m.try = errors.New("test-moves: try: connection reset")
+	}
+	return m, nil
+}
+
+func (m moving) Session(context.Context, int) (drivers.Session, error) { return m, nil }
+
+func (m moving) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
+	s, u, err := m.fake.Inspect(ctx)
+	if m.try != nil {
+		s.RunID = rand.Text()
+	}
+	return s, u, err
 }
 
 // panicking is a driver whose client library panics: in its second Try, or if opened is set, in a goroutine of its own

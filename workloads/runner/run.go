@@ -99,7 +99,12 @@ func (r *Runner) Trials(ctx context.Context, after func()) (out Outcome) {
 			err = r.keep(ctx, rec)
 			out.Violated = out.Violated || rec.Violated()
 		}
-		if err != nil && (ctx.Err() == nil || drivers.ClassOf(err) != drivers.ClassCanceled) {
+		_, paired := r.Partner(t.Cell)
+		switch {
+		case err == nil || ctx.Err() != nil && drivers.ClassOf(err) == drivers.ClassCanceled:
+		case paired && rec != nil && rec.Spoiled(): // the next pair may have better luck
+			r.Say("%strial %d and its partner are left out: %s", r.about(t.Cell), t.Trial+1, err)
+		default:
 			out.Failed = true
 			r.Say("%s%s", r.about(t.Cell), err)
 			drop(t.Cell)
