@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run scripts/gate.sh on this project: once on the last change, which must pass unless it makes the harness half as fast,
+# Gate this project: once on the last change, which must pass unless it makes the harness half as fast,
 # and once on a lock that is a thousand times slower, which must fail.
 #
 # The thresholds are loose, because what runs on every change must not raise false alarms. The in-process reference lock
@@ -33,7 +33,7 @@ fi
 say 'the same lock, held for 1 ms: the gate must reject it'
 code=0
 command="$tmp/lockbench ${flags[*]}"
-scripts/gate.sh "${limits[@]}" -o "$tmp/slower" -lockbench "$tmp/lockbench" -force \
+"$tmp/lockbench" gate "${limits[@]}" -o "$tmp/slower" -force \
 	-base-cmd "exec $command" -head-cmd "exec $command -hold 1ms" || code=$?
 if [ $code != 3 ]; then
 	say "exit code $code, not 3: the gate lets a lock pass that is a thousand times slower"

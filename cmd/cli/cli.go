@@ -122,7 +122,7 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
-	root.AddCommand(p.runCommand(), p.planCommand(), p.proveCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(),
+	root.AddCommand(p.runCommand(), p.planCommand(), p.proveCommand(), p.reportCommand(), p.compareCommand(), p.gateCommand(), p.historyCommand(),
 		p.cleanCommand(), p.conformanceCommand(), p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(),
 		p.workerCommand())
 	root.SetHelpCommand(p.helpCommand(root))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -49,6 +50,9 @@ func cmdRecords(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if v := set["violations"]; v != "" {
 			r.Safety.Violations = int64(number("violations"))
+		}
+		if r.Partial = cmp.Or(r.Partial, set["replaced"]); set["replaced"] != "" {
+			r.Server.Replaced = true
 		}
 		if set["saturated"] != "" {
 			r.Generator.Saturated, r.Generator.Why = true, "lockbench used all of its cores"

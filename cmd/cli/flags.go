@@ -53,6 +53,7 @@ const (
 	groupServer    = "Server"
 	groupComparing = "Comparing"
 	groupQuestion  = "The question"
+	groupGate      = "What is compared"
 	groupFleet     = "The fleet"
 	groupOutput    = "Output"
 )
@@ -147,12 +148,22 @@ var (
 	compareCommandFlags = append(slices.Clone(comparingFlags), formatFlag,
 		flagDef{"verbose", "v", groupOutput, "", "false", false, "all metrics, with p, and the environments and commands of both sides"})
 
+	gateFlags = slices.Concat([]flagDef{
+		{"base-cmd", "", groupGate, "CMD", "", false, "a command line for sh that runs lockbench"},
+		{"head-cmd", "", groupGate, "CMD", "", false, "the one that is judged"},
+		{"n", "", groupGate, "N", "10", false, "rounds: trials of each side"},
+	}, comparingFlags, []flagDef{
+		{"allow-inconclusive", "", groupComparing, "", "false", false, "pass what is merely noisy, not what is missing or not measured"},
+		{"output", "o", groupOutput, "DIR", "", false, "for base.jsonl, head.jsonl, a log, and the comparison in all forms\n" +
+			"(default: a temporary directory, removed if the gate passes)"},
+	})
+
 	historyFlags = []flagDef{formatFlag, {"verbose", "v", groupOutput, "", "false", false, "all points of each cell"}}
 	listFlags    = []flagDef{jsonFlag, formatFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, cleanFlags, conformanceFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, gateFlags, cleanFlags, conformanceFlags, []flagDef{jsonFlag, helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string

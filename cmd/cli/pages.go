@@ -28,7 +28,7 @@ const (
 // topics are the topics of the help in the order in which they are listed.
 var topics = []string{
 	"choose", "drivers", "waiting", "topologies", "durability", "leases", "loads", "processes", "workloads", "trials",
-	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "gate", "recipes", "formats", "own",
+	"servers", "figures", "marks", "safety", "hazards", "capacity", "comparing", "ci", "recipes", "formats", "own",
 	"adapters", "protocol", "environment", "glossary",
 }
 
