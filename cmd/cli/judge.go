@@ -153,19 +153,21 @@ func (o *options) failOn() ([]compare.Threshold, error) {
 	return nil, usageErrorf("%s: %w%s", opt.flagOrVariable(), err, hint)
 }
 
-// objective judges the cells in an open loop by what their workload wants of the arrivals (slo); nil if it says
-// nothing.
+// objective judges the cells by what their workload wants of the arrivals, or of the clients of a closed loop (slo); nil if
+// it says nothing of them.
 func (o *options) objective(cells []*results.Cell) *compare.Check {
-	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool { return !c.Open() })
-	if o.workload == nil || o.workload.SLO == "" || len(cells) == 0 {
+	if o.workload == nil || o.workload.SLO == "" {
 		return nil
 	}
 	slo, _ := capacity.ParseSLO(o.workload.SLO) // readWorkload has checked it
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c *results.Cell) bool { return c.Open() == slo.Closed })
+	if len(cells) == 0 {
+		return nil
+	}
 	var all []compare.Threshold
 	for _, of := range slo.Objectives {
-		name, _, _ := strings.Cut(of.String(), "<")
-		figure := metric.Quantile(name, of.Quantile)
-		all = append(all, compare.Threshold{Figure: figure, Value: float64(of.Limit), Text: of.String()})
+		text, name := slo.Of(of)
+		all = append(all, compare.Threshold{Figure: metric.Quantile(name, of.Quantile), Value: float64(of.Limit), Text: text})
 	}
 	if slo.HasErrors {
 		limit, _ := compare.ParseThresholds("errors>" + spec.FormatShare(slo.Errors)) // as ParseSLO has read it

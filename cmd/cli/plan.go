@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
@@ -94,7 +96,7 @@ func (p *program) plan(ctx context.Context, o *options) error {
 		return err
 	}
 	s.watch = observer{program: p, command: "lockbench plan", label: func(j runner.Job) string {
-		return s.Candidates[j.Cell].Name + ", " + report.PlanRate(capacity.Offered(&j.Plan))
+		return s.Candidates[j.Cell].Name + ", " + report.PlanLevel(s.Axis, s.Level(&j.Plan))
 	}}
 	return p.conduct(ctx, o, q.Experiment, s.config, &s.watch, s.print, s.search)
 }
@@ -113,7 +115,7 @@ func (s *search) print(w io.Writer) error {
 			about = unstarted
 		}
 		say("candidate %d: %s (%s)", i+1, c.Name, about)
-		for _, text := range warnings(s.Cells[i]) {
+		for _, text := range warnings(s.withoutArrivals().Cells[i]) {
 			say("  warning: %s", text)
 		}
 	}
@@ -129,8 +131,8 @@ func (s *search) announcePlan(say func(string, ...any)) {
 	for _, line := range s.skipped {
 		say("left out: %s", line)
 	}
-	if s.MaxRate > 0 {
-		say("no trial offers more than %s", report.PlanRate(s.MaxRate))
+	if s.Most > 0 {
+		say("no trial has more than %s", report.PlanLevel(s.Axis, s.Most))
 	}
 	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), seconds(s.Time()))
 }
@@ -141,26 +143,49 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	if _, more := s.known.Next(); !more {
 		return s.finish(ctx)
 	}
-	s.announce(s.program)
+	s.withoutArrivals().announce(s.program)
 	s.announcePlan(s.say)
 	return r.Do(ctx, func() error {
-		s.runTrials(ctx, s.measure)
+		err := s.runTrials(ctx, s.measure)
 		r.SaveRest()
-		return s.finish(ctx)
+		return cmp.Or(err, s.finish(ctx))
 	})
 }
 
-// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer.
-func (s *search) runTrials(ctx context.Context, measure func(context.Context, capacity.Trial) *results.Record) {
+// withoutArrivals returns the experiment with closed loops. Its cells have the most clients of any trial, whose bursts
+// nobody has asked for.
+func (s *search) withoutArrivals() experiment {
+	e := s.experiment
+	e.Cells = slices.Clone(e.Cells)
+	for i := range e.Cells {
+		p := &e.Cells[i].Plan
+		p.Rate, p.Burst, p.Classes = spec.Rate{}, 0, slices.Clone(p.Classes)
+		for j := range p.Classes {
+			p.Classes[j].Rate, p.Classes[j].Burst = spec.Rate{}, 0
+		}
+	}
+	return e
+}
+
+// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer; the error is that a server of the
+// user's cannot be asked at all.
+func (s *search) runTrials(
+	ctx context.Context, measure func(context.Context, capacity.Trial) (*results.Record, error),
+) error {
 	for t, more := s.known.Next(); more && s.partial == ""; t, more = s.known.Next() {
 		s.watch.soFar(func() *report.Document {
 			a := s.answer()
-			a.Partial, a.Advice = "the search goes on", "" // which is what to do next time
+			a.Partial = "the search goes on"
 			return report.Plan(a)
 		})
 		err := s.runner.Lost()
 		if err == nil {
-			if rec := measure(ctx, t); ctx.Err() == nil { // what a signal has cut short tells nothing
+			rec, unasked := measure(ctx, t)
+			switch {
+			case ctx.Err() != nil: // what a signal has cut short tells nothing
+			case unasked != nil:
+				return unasked
+			default:
 				err = s.add(t, rec)
 			}
 		}
@@ -171,6 +196,7 @@ func (s *search) runTrials(ctx context.Context, measure func(context.Context, ca
 			s.lose("the search ends early: %s", err)
 		}
 	}
+	return nil
 }
 
 // add takes in the record of a trial, and says what it has found. The error is that its server is not the one before.
@@ -188,39 +214,54 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
 	found := format.Percent(last.Share.Mid) + " late"
-	if why, _, _ := strings.Cut(last.Left, "; "); why != "" { // the main reason
+	if last.Left != (capacity.Reason{}) {
+		why, _ := report.PlanReason(s.answer(), last.Left)
+		why, _, _ = strings.Cut(why, "; ") // the main reason
 		found = "does not count: " + why
 	}
 	if c.Verdict != capacity.Undecided {
-		found += strings.TrimSuffix(fmt.Sprintf("; %s: %s", c.Verdict, c.Why), ": ")
+		why, _ := report.PlanReason(s.answer(), c.Why)
+		found += strings.TrimSuffix(fmt.Sprintf("; %s: %s", c.Verdict, why), ": ")
 	}
-	s.say("%d: %s at %s (%s): %s", s.trials, c.Name, report.PlanRate(t.Rate), t.Stage, found)
+	s.say("%d: %s at %s (%s): %s", s.trials, c.Name, report.PlanLevel(s.Axis, t.Level), t.Stage, found)
 	return nil
 }
 
-// measure runs a trial. If it does not work, the record says why.
-func (s *search) measure(ctx context.Context, t capacity.Trial) *results.Record {
+// measure runs a trial. If it does not work, the record says why. The error is that the address or the password of the
+// user's server is wrong, for which no other trial is better.
+func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record, error) {
 	j := runner.Job{
 		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,
 		After: max(0, s.Time()-s.answer().Spent-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
-	if err != nil {
-		return s.runner.Failed(j, err)
+	if err == nil {
+		return rec, nil
 	}
-	return rec
+	if t.Number == 0 && t.Plan.Server == matrix.External {
+		switch drivers.ClassOf(err) {
+		case drivers.ClassAuth:
+			return nil, fmt.Errorf("%w: %s", err, passwordRemedy)
+		case drivers.ClassConnect:
+			return nil, fmt.Errorf("%w: is -addr right?", err)
+		}
+	}
+	return s.runner.Failed(j, err), nil
 }
 
 // stopGrowing returns what stops a trial whose queue is over its limit and keeps growing for a second. Bursts make a
 // queue each time, so that it is compared with that of the burst before.
 func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
+	if t.QueueLimit == 0 {
+		return nil
+	}
 	const snapshots = 4 // a second; see workloads.Run.Progress
 	over, holding := time.Second, 0.0
 	for _, g := range t.Plan.Groups() {
 		over = max(over, g.Burst)
 		holding = max(holding, g.Hold.Seconds())
 	}
-	limit := int64(t.QueueLimit) + int64(t.Rate*holding) // holders are under way, too
+	limit := int64(t.QueueLimit) + int64(t.Level*holding) // holders are under way, too
 	var pending []int64
 	return func(s workloads.Snapshot) string {
 		pending = append(pending, s.Pending)
@@ -234,7 +275,7 @@ func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 
 // answer returns what is known so far.
 func (s *search) answer() *capacity.Answer {
-	a := s.known.Answer(s.config.Env).Known()
+	a := s.known.Answer(s.config.Env)
 	a.Skipped, a.Partial = s.skipped, s.partial
 	return a
 }

@@ -41,7 +41,7 @@ func inquire(t *testing.T, line string) *question {
 
 // fakeSearch returns a plan, and what makes its trials, which take no time; they are those of a line of clients at one key that holds it for a
 // millisecond, the first candidate's a tenth of a millisecond longer.
-func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capacity.Trial) *results.Record) {
+func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capacity.Trial) (*results.Record, error)) {
 	q := inquire(t, line)
 	p := &program{stderr: &progress.Writer{W: io.Discard}, env: environment()}
 	config, err := p.config(q.options, q.Experiment)
@@ -52,11 +52,11 @@ func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capac
 	if s.runner, err = runner.New(q.Experiment, config); err != nil {
 		t.Fatal(err)
 	}
-	return s, func(_ context.Context, t capacity.Trial) *results.Record {
+	return s, func(_ context.Context, t capacity.Trial) (*results.Record, error) {
 		hold := time.Millisecond + time.Duration(1-t.Candidate)*100*time.Microsecond
 		r := fakeTrial(t, hold)
 		r.Run, r.Cell, r.Env, r.Server = "run", t.Candidate, config.Env, results.Server{Kind: t.Plan.Server, Name: "fake", Version: "7"}
-		return r
+		return r, nil
 	}
 }
 
@@ -70,7 +70,7 @@ func fakeTrial(t capacity.Trial, hold time.Duration) *results.Record {
 	recorder := results.NewRecorder(1)
 	shard := recorder.Borrow()
 	free, warmup, end := 0.0, t.Plan.Warmup.Seconds(), (t.Plan.Warmup + t.Plan.Duration).Seconds()
-	for at := rng.ExpFloat64() / t.Rate; at < end; at += rng.ExpFloat64() / t.Rate {
+	for at := rng.ExpFloat64() / t.Level; at < end; at += rng.ExpFloat64() / t.Level {
 		grant := max(at, free)
 		free = grant + hold.Seconds()
 		if grant >= warmup && grant < end {
@@ -158,12 +158,12 @@ func TestPlanDesigns(t *testing.T) {
 func TestPlanServers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.jsonl")
 	s, good := fakeSearch(t, fakePlan+file)
-	measure := func(ctx context.Context, t capacity.Trial) *results.Record {
-		r := good(ctx, t)
+	measure := func(ctx context.Context, t capacity.Trial) (*results.Record, error) {
+		r, err := good(ctx, t)
 		if t.Number == 1 {
 			r.Server.Version = "8"
 		}
-		return r
+		return r, err
 	}
 	s.runTrials(t.Context(), measure)
 	if !s.lost || !strings.HasSuffix(s.answer().Partial, ": its server is 8 now, and was 7") {
@@ -199,7 +199,7 @@ func TestPlanLosesItsFile(t *testing.T) {
 func TestPlanStops(t *testing.T) {
 	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	measure := func(_ context.Context, t capacity.Trial) *results.Record {
+	measure := func(_ context.Context, t capacity.Trial) (*results.Record, error) {
 		if s.trials == 5 {
 			cancel(&interruption{os.Interrupt})
 		}
@@ -214,12 +214,12 @@ func TestPlanStops(t *testing.T) {
 // TestPlanFailures: a candidate whose trials do not work is left out, and the others are answered.
 func TestPlanFailures(t *testing.T) {
 	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
-	measure := func(ctx context.Context, t capacity.Trial) *results.Record {
-		r := good(ctx, t)
+	measure := func(ctx context.Context, t capacity.Trial) (*results.Record, error) {
+		r, err := good(ctx, t)
 		if t.Candidate == 1 {
 			r = &results.Record{Schema: r.Schema, ID: r.ID, Started: r.Started, Trial: r.Trial, Cell: 1, Plan: r.Plan, Cost: r.Cost, Partial: "no server"}
 		}
-		return r
+		return r, err
 	}
 	s.runTrials(t.Context(), measure)
 	a := s.answer()
@@ -227,8 +227,8 @@ func TestPlanFailures(t *testing.T) {
 		t.Errorf("verdict %s, exit code %d", a.Verdict, answers.exit(a))
 	}
 	for _, c := range a.Candidates {
-		if failed := c.Name == "memory reentrant"; failed != (c.Verdict == capacity.Failed) || failed && !strings.Contains(c.Why, "no server") {
-			t.Errorf("%s: %s, %s", c.Name, c.Verdict, c.Why)
+		if failed := c.Name == "memory reentrant"; failed != (c.Verdict == capacity.Failed) || failed && c.Why.Text != "no server" {
+			t.Errorf("%s: %s, %+v", c.Name, c.Verdict, c.Why)
 		}
 	}
 }
@@ -267,12 +267,12 @@ func TestPlanOfPresets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := inquire(t, "-driver rueidis -lock set-nx -workload "+name)
 			for i := range q.Candidates {
-				if a := capacity.Analyse(&q.Question, &q.Candidates[i], 0); a.Impossible != "" {
+				if a := capacity.Analyse(&q.Question, &q.Candidates[i]); a.Impossible.Code != "" {
 					t.Error(a.Impossible)
 				}
 			}
 			trial, more := capacity.NewSearch(&q.Question).Next()
-			if !more || trial.Rate <= 0 || trial.Plan.Clients < 1 {
+			if !more || trial.Level <= 0 || trial.Plan.Clients < 1 {
 				t.Fatalf("%+v", trial)
 			}
 			e := q.experiment

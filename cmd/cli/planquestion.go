@@ -23,6 +23,9 @@ import (
 	"github.com/lockbench/lockbench/workloads/target"
 )
 
+// maxPlanClients is what a plan may ask about at the most.
+const maxPlanClients = 100_000
+
 // notOfAPlan are the flags of a run in place of which a plan has its question.
 var notOfAPlan = []string{"think", "n", "duration", "warmup", "trials", "oracle", "vs", "fail-on", "probe", "shared"}
 
@@ -35,7 +38,8 @@ var planFlags = slices.Concat([]flagDef{
 		"how long it may take (default 60s a candidate, 90s without -rate,\nat most 20m)"},
 	{"max-rate", "", groupQuestion, "RATE", "", false,
 		"arrivals a second that no trial exceeds (default: none; for your own\nserver twice -rate)"},
-	{"force", "", groupQuestion, "", "false", false, "measure even if no lock can carry the load"},
+	{"max-clients", "", groupQuestion, "N", "", false,
+		"find how many clients of a closed loop, up to N, may share the keys\n(-slo 'acquire.p95<500ms')"},
 }, planLoadFlags(), []flagDef{
 	{"output", "o", groupOutput, "FILE", "", false, "append one JSON line per trial to FILE, and the answer at the end"},
 	metricsFlag,
@@ -43,7 +47,7 @@ var planFlags = slices.Concat([]flagDef{
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the analysis and the candidates, run nothing"},
 	formatFlag,
-	{"verbose", "v", groupOutput, "", "false", false, "all that is known of each candidate: its trials and risks"},
+	{"verbose", "v", groupOutput, "", "false", false, "the bounds on paper, and what was not tried"},
 })
 
 func planLoadFlags() (defs []flagDef) {
@@ -60,7 +64,8 @@ func planLoadFlags() (defs []flagDef) {
 		case "lock":
 			f.usage = "lock design (default: the best of each driver, see above)"
 		case "clients":
-			f.def, f.usage = "", "clients that serve the arrivals (default: as many as it takes)"
+			f.def, f.usage = "", "clients that serve the arrivals (default: as many as it takes); with\n"+
+				"-max-clients, those that have to be sustained"
 		}
 		if !slices.Contains(notOfAPlan, f.name) {
 			defs = append(defs, f)
@@ -87,55 +92,27 @@ type question struct {
 	skipped []string // what is no candidate, each with the reason
 }
 
-// questionOf reads what is asked. find looks for the program of a service. What is wrong is a usage error that names
-// the flag.
+// questionOf reads what is asked, and finds the candidates. find looks for the program of a service. What is wrong is a
+// usage error that names the flag.
 func questionOf(
 	o *options, env environ, stdin io.Reader, find func(*servers.Service) (string, error),
 ) (*question, error) {
 	q := &question{experiment: experiment{options: o}}
-	r, rate, slo := reader{o: o}, o.get("rate"), o.get("slo")
-	q.Rate = scalar(&r, "rate", constantRate)
-	q.MaxRate = scalar(&r, "max-rate", constantRate)
-	q.Budget = scalar(&r, "budget", within(spec.ParseTime, 1, math.MaxInt64, "must be more than 0"))
-	q.need, q.Force = list(&r, "need", parseText), o.on("force")
-	ignore := func(opt *option) { opt.text, opt.from = opt.def, fromDefault }
-	ignore(rate) // it is about all arrivals, of which classes have shares
-	if r.err == nil {
-		r.err = o.readWorkload(stdin)
-	}
-	if o.workload != nil {
-		slo.text = cmp.Or(slo.text, o.workload.SLO)
-	}
-	if r.err == nil && slo.text == "" {
-		r.err = usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
-	}
-	q.SLO = scalar(&r, "slo", capacity.ParseSLO)
-	q.Seed = scalar(&r, "seed", spec.ParseSeed)
-	if r.err != nil {
-		return nil, r.err
-	}
-	ignore(o.get("shared")) // a plan cannot tell what others took from what a lock can do
-	if o.workload == nil || o.workload.Classes == nil {
-		ignore(o.get("think")) // arrivals come whatever clients do
-		if rate.text == "" && o.get("burst").isDefault() {
-			rate.text = "1" // for that of a trial: an open loop reads more settings
-		}
+	if err := q.read(stdin); err != nil {
+		return nil, err
 	}
 	targets, err := decideTargets(o, env, find)
 	if err != nil {
 		return nil, err
 	}
 	q.Targets = map[string]target.Targets{"": targets}
-	if err := q.addLocks(); err != nil {
-		return nil, err
-	}
-	if err := q.checkRead(); err != nil {
+	if err := cmp.Or(q.addLocks(), q.checkRead()); err != nil {
 		return nil, err
 	}
 	q.addCandidates()
 	external := func(c matrix.Cell) bool { return c.Plan.Server == matrix.External }
-	if q.MaxRate == 0 && slices.ContainsFunc(q.Cells, external) {
-		if q.MaxRate = 2 * q.Rate; q.Rate == 0 {
+	if q.Most == 0 && slices.ContainsFunc(q.Cells, external) {
+		if q.Most = 2 * q.Asked; q.Asked == 0 {
 			return nil, usageErrorf("-max-rate: how many arrivals a second may your server be offered? " +
 				"a plan without -rate goes on until it is too much: " +
 				"give what its other users can spare, such as -max-rate 2k, or if it has none -max-rate 100k")
@@ -148,6 +125,54 @@ func questionOf(
 		q.Cells[i].Plan.Clients = q.MostClients(i)
 	}
 	return q, nil
+}
+
+// read reads the flags of the question and the workload, and leaves the rest of the options as the cells need them: a trial
+// has an open loop, unless it is about clients.
+func (q *question) read(stdin io.Reader) error {
+	o := q.options
+	r, rate, clients, slo := reader{o: o}, o.get("rate"), o.get("clients"), o.get("slo")
+	ignore := func(opt *option) { opt.text, opt.from = opt.def, fromDefault }
+	q.need = list(&r, "need", parseText)
+	q.Seed = scalar(&r, "seed", spec.ParseSeed)
+	q.Budget = scalar(&r, "budget", within(spec.ParseTime, 1, math.MaxInt64, "must be more than 0"))
+	q.Asked = scalar(&r, "rate", constantRate)
+	q.Most = scalar(&r, "max-rate", constantRate)
+	if most := o.get("max-clients"); most.text != "" {
+		q.Axis = capacity.Clients
+		q.Most = float64(scalar(&r, "max-clients", within(spec.ParseInt, 1, maxPlanClients, "must be a number of clients")))
+		if q.Asked > 0 || o.text("max-rate") != "" {
+			return usageErrorf("%s: it is about clients of a closed loop, which have no -rate and no -max-rate", most.written())
+		}
+		if clients.text != "" {
+			q.Asked = float64(scalar(&r, "clients", within(spec.ParseInt, 1, maxPlanClients, "must be a number of clients")))
+		}
+		ignore(clients)
+	}
+	ignore(rate) // it is about all arrivals, of which classes have shares
+	if r.err == nil {
+		r.err = o.readWorkload(stdin)
+	}
+	if o.workload != nil {
+		slo.text = cmp.Or(slo.text, o.workload.SLO)
+	}
+	if r.err == nil && slo.text == "" {
+		r.err = usageErrorf("-slo: what must be true of the arrivals? give -slo 'response.p99<20ms,errors<0.1%%'")
+	}
+	if q.SLO = scalar(&r, "slo", capacity.ParseSLO); r.err != nil {
+		return r.err
+	}
+	ignore(o.get("shared")) // a plan cannot tell what others took from what a lock can do
+	switch plain := o.workload == nil || o.workload.Classes == nil; {
+	case q.Axis == capacity.Clients:
+		ignore(rate)
+	case plain:
+		ignore(o.get("think")) // arrivals come whatever clients do
+		if rate.text == "" && o.get("burst").isDefault() {
+			rate.text = "1" // for that of a trial: an open loop reads more settings
+		}
+	}
+	return nil
 }
 
 // constantRate reads one rate; nothing is 0.
@@ -251,12 +276,13 @@ func includes[T comparable](list, some []T) bool {
 }
 
 // addCandidates makes a candidate of each cell. The load is the same for all. If -rate is missing its rate is the one
-// that is asked for; a plain load has only that which the trials choose.
+// that is asked for; a plain load has only that which the trials choose. The clients that a flag gives, or a workload beside
+// its rate, are those of all trials.
 func (q *question) addCandidates() {
-	load := &q.Cells[0].Plan
+	load, clients, rate := &q.Cells[0].Plan, q.options.get("clients"), q.options.get("rate")
 	plain := len(load.Classes) == 0 && load.Burst == 0
-	if q.Rate == 0 && (!plain || q.options.get("rate").from == fromFile) {
-		q.Rate = capacity.Offered(load)
+	if q.Axis == capacity.Rates && q.Asked == 0 && (!plain || rate.from == fromFile) {
+		q.Asked = capacity.Offered(load)
 	}
 	shares, weights := make([]float64, load.Keys), capacity.ArrivalShares(load)
 	for i, g := range load.Groups() {
@@ -265,7 +291,8 @@ func (q *question) addCandidates() {
 		}
 	}
 	slices.SortFunc(shares, func(a, b float64) int { return cmp.Compare(b, a) })
-	fixed := q.options.get("clients").from > fromFile
+	fixed := q.Axis == capacity.Rates &&
+		(clients.from > fromFile || clients.from == fromFile && rate.from == fromFile && plain)
 	for i, cell := range q.Cells {
 		p := cell.Plan
 		p.Duration, p.Warmup, p.Ops, p.Command = 0, 0, 0, ""
@@ -275,9 +302,7 @@ func (q *question) addCandidates() {
 		if plain && !fixed {
 			p.Clients = 0
 		}
-		q.Candidates = append(q.Candidates, capacity.Candidate{
-			Name: q.Name(i), Plan: p, Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong,
-			FixedClients: fixed, LocalLine: matrix.LocalLine(&p), Shares: shares,
-		})
+		q.Candidates = append(q.Candidates, capacity.Candidate{Name: q.Name(i), Plan: p,
+			Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong, FixedClients: fixed, Shares: shares})
 	}
 }

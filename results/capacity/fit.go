@@ -40,11 +40,14 @@ type FitPrior struct {
 	// Burst is the time from one burst to the next if all clients come at once (spec.Load.Burst); 0: they come one by one,
 	// at random.
 	Burst time.Duration
+
+	Closed bool          // levels are clients of a closed loop, and not arrivals a second
+	Think  time.Duration // of such a client, between a release and its next request
 }
 
 // Observation is what counts of a trial that is valid: it kept its schedule, and had clients enough.
 type Observation struct {
-	Rate     float64 // arrivals a second
+	Level    float64 // arrivals a second, or clients
 	Arrivals int64   // in the window
 	Late     int64   // of them, whose response took longer than the objective's limit, or never came
 }

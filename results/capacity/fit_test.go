@@ -173,7 +173,7 @@ func TestSustainable(t *testing.T) {
 			f := NewFit(Objective{Quantile: 0.99, Limit: 20 * time.Millisecond}, []float64{0.4, 0.3, 0.3}, prior)
 			g := f.grid
 			// With the largest c² the rate of bursts falls too steeply to be interpolated; no lock is like that.
-			for place := 7; place < len(g.rate)*(len(gridC2)-1)/len(gridC2); place += 251 {
+			for place := 7; place < len(g.rate)*(len(priorC2)-1)/len(priorC2); place += 251 {
 				within(t, "the share at the sustainable rate", g.shares(g.rate[place])[place], 0.01, 0.05)
 			}
 		})

@@ -11,7 +11,6 @@ var (
 	gridStep   = 0.02 // of ln S
 	gridBelow  = math.Log(3)
 	gridAbove  = math.Log(12)
-	gridC2     = []float64{0.5, 0.8, 1.28, 2.05, 3.28, 5.25}
 	gridNoise  = []float64{0.01, 0.03, 0.06, 0.11, 0.2}
 	gridPacked = []float64{1, 3, 10, 30} // late arrivals in a cluster, by shape.cluster
 
@@ -60,8 +59,8 @@ func newGrid(s shape, guess, allowed float64) *grid {
 			}
 		}
 	}
-	g.rate = make([]float64, 0, len(gridC2)*len(gridNoise)*n)
-	for _, c2 := range gridC2 {
+	g.rate = make([]float64, 0, len(priorC2)*len(gridNoise)*n)
+	for _, c2 := range g.shape.scatter() {
 		for _, noise := range gridNoise {
 			g.rate = append(g.rate, g.sustainable(c2, noise, allowed)...)
 		}
@@ -239,13 +238,13 @@ var noiseNodes, noiseWeights = func() (nodes, weights []float64) {
 // Most of the grid says the same: all are late there, or all are in time. Only the stretch between is worked out, which
 // takes a fifth of the time.
 func (g *grid) likelihood(o Observation) []float32 {
-	lates := make([][]float64, len(gridC2))
+	lates := make([][]float64, len(priorC2))
 	cluster := make([]float64, len(g.service))
-	for c, c2 := range gridC2 {
+	for c, c2 := range g.shape.scatter() {
 		lates[c] = make([]float64, len(g.service))
 		for i, service := range g.service {
-			lates[c][i] = g.shape.late(o.Rate, service, c2)
-			cluster[i] = g.shape.cluster(o.Rate, service)
+			lates[c][i] = g.shape.late(o.Level, service, c2)
+			cluster[i] = g.shape.cluster(o.Level, service)
 		}
 	}
 	out := make([]float32, 0, len(g.prior))
@@ -347,7 +346,7 @@ func (g *grid) shares(rate float64) []float64 {
 	out := make([]float64, len(g.rate))
 	exact := make([]float64, len(g.service))
 	at := 0
-	for _, c2 := range gridC2 {
+	for _, c2 := range g.shape.scatter() {
 		for i, service := range g.service {
 			exact[i] = g.shape.late(rate, service, c2)
 		}
@@ -361,7 +360,7 @@ func (g *grid) shares(rate float64) []float64 {
 
 // services returns S for each place, in seconds.
 func (g *grid) services() []float64 {
-	return slices.Repeat(g.service[g.margin:g.margin+g.places()], len(gridC2)*len(gridNoise))
+	return slices.Repeat(g.service[g.margin:g.margin+g.places()], len(priorC2)*len(gridNoise))
 }
 
 // noise returns the mean of the noise.
@@ -379,5 +378,5 @@ func (g *grid) noises() []float64 {
 	for _, noise := range gridNoise {
 		each = append(each, slices.Repeat([]float64{noise}, g.places())...)
 	}
-	return slices.Repeat(each, len(gridC2))
+	return slices.Repeat(each, len(priorC2))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/lockbench/lockbench/results/capacity/queue"
 )
 
-// shape is the share of late arrivals, and how they cluster, as functions of the rate, of S and of c².
+// shape is the share of late arrivals, and how they cluster, as functions of the level, of S and of c².
 type shape interface {
 	late(rate, service, c2 float64) float64
 
@@ -14,12 +14,16 @@ type shape interface {
 	// number.
 	cluster(rate, service float64) float64
 
-	hottest() float64
+	// scatter are the values of c² that it is fitted with, the most likely first: as many as priorC2.
+	scatter() []float64
 }
 
 func newShape(objective Objective, shares []float64, prior FitPrior) shape {
 	line := poisson{queue.NewKeys(shares), max(0, objective.Limit-prior.Fixed).Seconds()}
-	if prior.Burst > 0 {
+	switch {
+	case prior.Closed:
+		return loop{line, prior.Think.Seconds()}
+	case prior.Burst > 0:
 		return bursts{line, prior.Burst.Seconds()}
 	}
 	return line
@@ -31,7 +35,7 @@ type poisson struct {
 	wait float64 // seconds after which an arrival is late: T−t₀
 }
 
-func (p poisson) hottest() float64 { return p.keys.Hottest() }
+func (poisson) scatter() []float64 { return []float64{0.5, 0.8, 1.28, 2.05, 3.28, 5.25} }
 
 func (p poisson) late(rate, service, c2 float64) float64 {
 	return p.keys.Late(queue.Kingman(c2), rate, service, p.wait)
@@ -58,7 +62,7 @@ type bursts struct {
 }
 
 func (b bursts) late(rate, service, c2 float64) float64 {
-	if rate*b.hottest()*service >= 1 {
+	if rate*b.keys.Hottest()*service >= 1 {
 		return 1
 	}
 	n := rate * b.every
@@ -86,3 +90,46 @@ func (bursts) behind(mean, position, c2 float64) float64 {
 }
 
 func (bursts) cluster(float64, float64) float64 { return 1 }
+
+// loop is the shape for the clients of a closed loop. The mean number of them at each key is Schweitzer's approximation of
+// mean value analysis (Schweitzer 1979), exact for one key or equal ones without think time; their waits are lognormal, with a
+// squared coefficient of variation of c²: near 0 in a line, 1 and more where those who wait try again by themselves.
+type loop struct {
+	poisson
+	think float64 // seconds
+}
+
+func (loop) scatter() []float64 { return []float64{0.4, 0.1, 1, 2.5, 0.02, 6} }
+
+func (l loop) late(clients, service, c2 float64) float64 {
+	if l.wait <= 0 {
+		return 1
+	}
+	others := max(0, clients-1) / max(1, clients) // of the clients at a key, those that an arrival finds
+	at := func(busy float64) float64 { return busy / (1 - busy*others) }
+	// The throughput is that at which the clients are all at some key, or thinking.
+	low, high := 0.0, 1/(l.keys.Hottest()*service*max(others, 1e-9))
+	for range 30 {
+		rate := (low + high) / 2
+		sum := rate * l.think
+		for _, g := range l.keys {
+			sum += float64(g.Count) * at(rate*g.Share*service)
+		}
+		if sum < clients {
+			low = rate
+		} else {
+			high = rate
+		}
+	}
+	spread, late := math.Sqrt(math.Log1p(c2)), 0.0
+	for _, g := range l.keys {
+		mean := others * at(low*g.Share*service) * service
+		if mean <= 0 {
+			break
+		}
+		late += float64(g.Count) * g.Share * 0.5 * math.Erfc((math.Log(l.wait/mean)/spread+spread/2)/math.Sqrt2)
+	}
+	return min(1, late)
+}
+
+func (loop) cluster(float64, float64) float64 { return 1 }

@@ -125,7 +125,7 @@ func (m *machine) bursts(rate, service float64, wait func(seconds float64)) {
 
 // trial returns what counts of a trial.
 func (m *machine) trial(rate float64) Observation {
-	o := Observation{Rate: rate}
+	o := Observation{Level: rate}
 	m.run(rate, func(wait float64) {
 		o.Arrivals++
 		if wait > m.limit {
@@ -137,13 +137,10 @@ func (m *machine) trial(rate float64) Observation {
 
 // share returns the share of late arrivals in the long run at a rate, averaged over the noise.
 func (m *machine) share(rate float64) float64 {
-	if m.every > 0 || m.random {
+	if m.every > 0 || m.random || m.fixed {
 		return m.simulated(rate)
 	}
 	tail := queue.Kingman(1)
-	if m.fixed {
-		tail = queue.MD1
-	}
 	keys := queue.NewKeys(m.shares)
 	sum, weights := 0.0, 0.0
 	for z := -5.0; z <= 5; z += 0.05 {

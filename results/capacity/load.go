@@ -1,6 +1,6 @@
 package capacity
 
-// The load of a candidate: what is known of it beforehand, and the plan that makes a given rate of it.
+// The load of a candidate, and the plan that makes a given level of it.
 
 import (
 	"cmp"
@@ -15,37 +15,35 @@ import (
 )
 
 const (
-	// minCycle stands for the cycle of a closed class that neither holds nor thinks, so that its share of the rate is finite.
+	minRate = 0.1 // of a trial, in arrivals a second
+
+	// minCycle stands for the cycle of a closed class that neither holds nor thinks, so that its share is finite.
 	minCycle = time.Millisecond
-	// spareClients are there for requests that happen to come together, and spareDeviations for as many times the deviation of
-	// their number, which is that of a Poisson variable.
+	// spareClients are there for requests that happen to come together, and spareDeviations for as many times the deviation
+	// of their number, which is that of a Poisson variable.
 	spareClients    = 4
 	spareDeviations = 4
-	// maxClients of a class are more than any library or server in use serves well.
+	// maxClients of a class are more than any library or server in use serves well; of a burst, more than can be sent.
 	maxClients = 4096
+	maxBurst   = 1 << 16
 )
 
 // arrivalShares returns the share of all arrivals that each group of clients makes, and 0 for a closed one that stays in
-// the background of open ones. Without any open class all become open, in the proportions in which they would ask for locks
-// if they never had to wait: opened tells that.
+// the background of open ones. Without any open class all become open, in the proportions in which they would ask for
+// locks if they never had to wait: opened tells that.
 func arrivalShares(p *spec.Plan) (shares []float64, opened bool) {
 	groups := p.Groups()
-	shares = make([]float64, len(groups))
 	opened = len(p.Classes) > 0 && !slices.ContainsFunc(groups, func(g spec.Class) bool { return g.Open() })
 	sum := 0.0
-	for i, g := range groups {
-		switch {
-		case len(p.Classes) == 0:
-			shares[i] = 1
-		case opened:
-			cycle := max(minCycle, g.Hold+g.Think)
-			shares[i] = float64(g.Clients) / cycle.Seconds()
-		case g.Burst > 0:
-			shares[i] = g.BurstRate()
-		default:
-			shares[i] = g.Rate.Mean(0)
+	for _, g := range groups {
+		rate := cmp.Or(g.BurstRate(), g.Rate.Mean(0))
+		if opened {
+			rate = float64(g.Clients) / max(minCycle, g.Hold+g.Think).Seconds()
+		} else if len(p.Classes) == 0 {
+			rate = 1
 		}
-		sum += shares[i]
+		shares = append(shares, rate)
+		sum += rate
 	}
 	for i := range shares {
 		shares[i] /= sum
@@ -53,8 +51,8 @@ func arrivalShares(p *spec.Plan) (shares []float64, opened bool) {
 	return shares, opened
 }
 
-// ArrivalShares returns the share of all arrivals that each group of clients of p makes (spec.Plan.Groups); 0 for one that
-// stays a closed loop.
+// ArrivalShares returns the share of all arrivals that each group of clients of p makes (spec.Plan.Groups); 0 for one
+// that stays a closed loop.
 func ArrivalShares(p *spec.Plan) []float64 {
 	shares, _ := arrivalShares(p)
 	return shares
@@ -62,27 +60,29 @@ func ArrivalShares(p *spec.Plan) []float64 {
 
 // MostClients returns how many clients a trial of the candidate may have.
 func (q *Question) MostClients(candidate int) int {
-	rate := float64(spec.MaxRate)
-	if q.MaxRate > 0 {
-		rate = q.MaxRate
+	if q.Axis == Clients {
+		return int(q.Most)
 	}
-	p := q.Candidates[candidate].at(rate, q.SLO.Strictest().Limit, maxMore, math.Ceil)
-	return min(p.Clients, maxClients*len(p.Groups()))
+	p := q.at(&q.Candidates[candidate], cmp.Or(q.Most, spec.MaxRate))
+	return p.Clients
 }
 
-// Allows reports whether a trial of the candidate may be p, as far as its rate and clients are concerned.
+// Allows reports whether a trial of the candidate may be p, as far as its level and clients are concerned.
 func (q *Question) Allows(candidate int, p *spec.Plan) bool {
-	return p.Clients <= q.MostClients(candidate) && (q.MaxRate == 0 || !above(Offered(p), q.MaxRate))
+	return p.Clients <= q.MostClients(candidate) && (q.Most == 0 || !above(q.Level(p), q.Most))
 }
 
-// at returns the plan of c that makes the given rate, with clients for a response that takes the limit, times more. The clients
-// of a burst are a whole number, for which whole rounds them.
-func (c *Candidate) at(rate float64, limit time.Duration, more int, whole func(float64) float64) spec.Plan {
+// at returns the plan of c at a level.
+func (q *Question) at(c *Candidate, level float64) spec.Plan {
 	p := c.Plan
 	p.Ops = 0
+	if q.Axis == Clients {
+		p.Clients = max(1, int(level))
+		return p
+	}
 	shares, opened := arrivalShares(&p)
 	if len(p.Classes) == 0 {
-		p.Load = c.opened(p.Load, rate, limit, more, p.Keys, whole)
+		p.Load = q.opened(c, p.Load, level)
 		return p
 	}
 	p.Classes = slices.Clone(p.Classes)
@@ -90,7 +90,7 @@ func (c *Candidate) at(rate float64, limit time.Duration, more int, whole func(f
 	for i := range p.Classes {
 		l := &p.Classes[i].Load
 		if shares[i] > 0 {
-			*l = c.opened(*l, rate*shares[i], limit, more, p.Keys, whole)
+			*l = q.opened(c, *l, level*shares[i])
 		}
 		if opened {
 			l.Think, l.ThinkDist = 0, spec.Times{}
@@ -100,89 +100,82 @@ func (c *Candidate) at(rate float64, limit time.Duration, more int, whole func(f
 	return p
 }
 
-// opened returns l as an open loop with the given rate.
-func (c *Candidate) opened(l spec.Load, rate float64, limit time.Duration, more, keys int, whole func(float64) float64) spec.Load {
-	if l.Burst > 0 { // all its clients come at once
+// opened returns l as an open loop with a rate, and with clients for a response that takes the longest limit. Those of a
+// burst all come at once: as many as the rate asks for at the least, unless that is more than any trial may have.
+func (q *Question) opened(c *Candidate, l spec.Load, rate float64) spec.Load {
+	if l.Burst > 0 {
 		clients := rate * l.Burst.Seconds()
-		if n := math.Round(clients); equal(n, clients) {
-			clients = n
+		whole := math.Ceil(clients * (1 - 1e-9))
+		if q.Most > 0 && whole > q.Most*l.Burst.Seconds()*(1+1e-9) {
+			whole--
 		}
-		l.Clients = max(1, int(whole(clients)))
+		l.Clients = min(maxBurst, max(1, int(whole)))
 		return l
 	}
-	l.Rate = rateOf(rate)
-	if l.Arrival == "" {
-		l.Arrival = spec.Poisson
-	}
+	text := strconv.FormatFloat(max(spec.MinRate, rate), 'f', -1, 64)
+	l.Rate = spec.Must(spec.ParseRate(text))
+	l.Arrival = cmp.Or(l.Arrival, spec.Poisson)
 	l.Think, l.ThinkDist = 0, spec.Times{}
 	if c.FixedClients {
 		return l
 	}
-	// Little's law, for the longest response that is not late.
-	busy := rate * (limit + l.Hold).Seconds()
+	busy := rate * (q.SLO.Strictest().Limit + l.Hold).Seconds() // Little's law
 	busy += spareDeviations*math.Sqrt(busy) + spareClients
-	l.Clients = min(maxClients, int(math.Ceil(busy))*more)
+	l.Clients = min(maxClients, int(math.Ceil(busy)))
 	if l.KeyDist.Kind == spec.KeysOwn {
-		l.Clients = min(l.Clients, keys)
+		l.Clients = min(l.Clients, c.Plan.Keys)
 	}
 	return l
 }
 
-// equal reports whether two rates differ by rounding alone, as that of a plan does which is a sum over its classes.
+// equal reports whether two levels differ by rounding alone, as that of a plan does which is a sum over its classes.
 func equal(a, b float64) bool { return math.Abs(a-b) <= 1e-9*a }
 
-// above reports whether a rate is above another one by more than rounding.
+// above reports whether a level is above another one by more than rounding.
 func above(a, b float64) bool { return a > b && !equal(a, b) }
 
-// rateOf returns a rate as plans write it, or the lowest that a class can have.
-func rateOf(rate float64) spec.Rate {
-	rate = max(spec.MinRate, rate)
-	return spec.Must(spec.ParseRate(strconv.FormatFloat(rate, 'f', -1, 64)))
-}
-
-// threeDigits returns a rate with three significant digits, for people to read, of which the function rounds the last one.
-func threeDigits(rate float64, round func(float64) float64) float64 {
-	if rate <= 0 {
+// threeDigits returns a level with three significant digits that is no higher, for people to read.
+func threeDigits(level float64) float64 {
+	if level <= 0 {
 		return 0
 	}
-	places := 2 - int(math.Floor(math.Log10(rate)))
-	if places < 0 {
-		unit := math.Pow10(-places)
-		return round(rate/unit) * unit
+	unit := math.Pow10(int(math.Floor(math.Log10(level))) - 2)
+	n := math.Floor(level/unit + 1e-9)
+	if unit < 1 {
+		return n / math.Round(1/unit) // a division by a whole number is exact to the last digit
 	}
-	unit := math.Pow10(places)
-	return round(rate*unit) / unit // a division by a whole number is exact to the last digit
+	return n * unit
+}
+
+// Level returns the level of a plan.
+func (q *Question) Level(p *spec.Plan) float64 {
+	if q.Axis == Clients {
+		return float64(p.Clients)
+	}
+	return Offered(p)
 }
 
 // Offered returns the arrivals a second that a plan asks for; 0 if all of its clients are in closed loops.
 func Offered(p *spec.Plan) (rate float64) {
 	for _, g := range p.Groups() {
-		if g.Burst > 0 {
-			rate += g.BurstRate()
-		} else if g.Open() {
-			rate += g.Rate.Mean(0)
-		}
+		rate += cmp.Or(g.BurstRate(), g.Rate.Mean(0))
 	}
 	return rate
 }
 
-// longestBurst returns the longest time from one burst to the next of a class; 0 if there are no bursts.
-func longestBurst(p *spec.Plan) (longest time.Duration) {
+// longest returns the longest of a time over the groups of a plan.
+func longest(p *spec.Plan, of func(spec.Load) time.Duration) (most time.Duration) {
 	for _, g := range p.Groups() {
-		longest = max(longest, g.Burst)
+		most = max(most, of(g.Load))
 	}
-	return longest
+	return most
 }
 
-// service is how long a lock occupies its key, without what queueing adds.
-type service struct {
-	mean    float64 // seconds
-	scv     float64 // squared coefficient of variation
-	guessed bool    // part of it is read from a file, which counts as exponential
-}
+func burst(l spec.Load) time.Duration   { return l.Burst }
+func timeout(l spec.Load) time.Duration { return l.Timeout }
 
-// waiting returns the share of the arrivals that wait if their key is taken. The others have their answer at once, whatever
-// it is, and no queue is longer for them.
+// waiting returns the share of the arrivals that wait if their key is taken. The others have their answer at once,
+// whatever it is, and no queue is longer for them.
 func waiting(p *spec.Plan) (share float64) {
 	shares, _ := arrivalShares(p)
 	for i, g := range p.Groups() {
@@ -199,58 +192,41 @@ func (c *Candidate) queues() []float64 {
 	return c.Shares
 }
 
-// holds returns how long the holds of the arrivals take, over all groups.
-func holds(p *spec.Plan) service {
+// holds returns the mean hold of the arrivals in seconds, over all groups, and the squared coefficient of variation.
+func holds(p *spec.Plan) (mean, scv float64) {
 	shares, _ := arrivalShares(p)
-	first, second := 0.0, 0.0
-	guessed := false
+	second := 0.0
 	for i, g := range p.Groups() {
-		mean := g.Hold.Seconds()
-		_, scv := g.HoldDist.Moments()
+		_, of := g.HoldDist.Moments()
 		if g.HoldDist.Kind == spec.TimesFile {
-			scv, guessed = 1, true
+			of = 1 // nobody has read it yet
 		}
-		first += shares[i] * mean
-		second += shares[i] * mean * mean * (1 + scv)
+		mean += shares[i] * g.Hold.Seconds()
+		second += shares[i] * g.Hold.Seconds() * g.Hold.Seconds() * (1 + of)
 	}
-	s := service{mean: first, guessed: guessed}
-	if first > 0 {
-		s.scv = max(0, second/(first*first)-1)
+	if mean > 0 {
+		scv = max(0, second/(mean*mean)-1)
 	}
-	if s.scv < 1e-9 { // rounding
-		s.scv = 0
-	}
-	return s
-}
-
-// plus returns the service that is longer by a fixed time.
-func (s service) plus(seconds float64) service {
-	if mean := s.mean + seconds; mean > 0 {
-		s.scv *= s.mean * s.mean / (mean * mean)
-		s.mean = mean
-	}
-	return s
+	return mean, scv
 }
 
 // describe returns the load of p in words: "zipf:1.1 on 100 keys, hold 5 ms".
 func describe(p *spec.Plan) string {
-	keys := format.Plural(p.Keys, "key")
+	keys, hold := format.Plural(p.Keys, "key"), format.Exact(p.Hold)
+	switch {
+	case len(p.Classes) > 0:
+		mean, _ := holds(p)
+		return fmt.Sprintf("%d classes on %s, mean hold %s", len(p.Classes), keys, format.Duration(nanoseconds(mean)))
+	case p.HoldDist != (spec.Times{}):
+		hold = p.HoldDist.String()
+	}
 	if p.Keys > 1 {
 		keys = cmp.Or(p.KeyDist.String(), "uniform") + " on " + keys
-	}
-	if len(p.Classes) > 0 {
-		mean := time.Duration(holds(p).mean * 1e9)
-		return fmt.Sprintf("%d classes on %s, mean hold %s", len(p.Classes), format.Plural(p.Keys, "key"), format.Duration(mean))
-	}
-	hold := format.Exact(p.Hold)
-	if p.HoldDist != (spec.Times{}) {
-		hold = p.HoldDist.String()
 	}
 	if p.Burst > 0 {
 		hold += ", bursts each " + format.Exact(p.Burst)
 	}
-	if waiting(p) == 0 {
-		hold += ", nobody waits"
-	}
-	return fmt.Sprintf("%s, hold %s", keys, hold)
+	return keys + ", hold " + hold
 }
+
+func nanoseconds(seconds float64) time.Duration { return time.Duration(seconds*1e9 + 0.5) }

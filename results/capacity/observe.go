@@ -1,14 +1,13 @@
 package capacity
 
-// The result of one trial: how many arrivals were late, or why the trial does not count.
+// The result of one trial: how many of the arrivals were late or failed, or why the trial does not count.
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/format"
 )
 
 // QueueGrew is the Partial of a record whose trial was stopped since it broke Trial.QueueLimit. It counts as one
@@ -16,92 +15,115 @@ import (
 const QueueGrew = "stopped: more arrivals waited than the objective allows, and their number grew"
 
 const (
-	// backlogShare is the share of the arrivals that may wait for a client.
-	backlogShare = 0.01
 	// lagShare is the part of an objective's limit that a late generator may take of it, for 1 % of the arrivals.
 	lagShare = 0.1
+	// neighbourShare is the part of the cores that others may use: beyond it the figures are those beside them.
+	neighbourShare = 0.2
+	// mostly is the part of the cores that lockbench and its server use if the machine is too small for them.
+	mostly = 0.5
+	// full is the part of its cores from which a server has none left.
+	full = 0.9
 )
 
-// Why a trial does not count. Reasons of a record's own come behind the colon.
-const (
-	leftPartial   = "partial"
-	leftClients   = "too few clients"
-	leftSaturated = "generator-limited"
-)
+// goal is a condition on the arrivals: one of the SLO's objectives, or that few fail.
+type goal struct {
+	Objective
+	failures bool // what fails breaks it. Limit is the patience then, at the end of which arrivals fail; 0: they have time
+}
+
+// goals returns those of all trials of c, that of failures last.
+func (q *Question) goals(c *Candidate) (list []goal) {
+	for _, o := range q.SLO.Objectives {
+		list = append(list, goal{Objective: o})
+	}
+	if q.SLO.HasErrors {
+		list = append(list, goal{Objective{1 - q.SLO.Errors, longest(&c.Plan, timeout)}, true})
+	}
+	return list
+}
+
+// tally is how many arrivals broke a goal, of those that it is about.
+type tally struct{ broke, of int64 }
+
+func (n tally) share() float64 { return float64(n.broke) / float64(max(1, n.of)) }
+
+// interval returns the share with its 95 % interval (Wilson 1927) if the variance is packed times that of independent
+// arrivals.
+func (n tally) interval(packed float64) Range {
+	if n.of == 0 {
+		return Range{High: 1}
+	}
+	const z = normal95
+	p, of := n.share(), float64(n.of)/packed
+	mid, half := p+z*z/(2*of), z*math.Sqrt(p*(1-p)/of+z*z/(4*of*of))
+	r := Range{Low: (mid - half) / (1 + z*z/of), Mid: p, High: min(1, (mid+half)/(1+z*z/of))}
+	if n.broke == 0 {
+		r.Low = 0 // without what is left by rounding
+	}
+	return r
+}
 
 // observed is one trial of a candidate.
 type observed struct {
 	stage    Stage
-	rate     float64 // arrivals a second that were asked for
+	level    float64
 	record   *results.Record
-	arrivals int64
-	late     []int64 // of each objective
-	failed   int64
-	fast     time.Duration // what one response in ten took at most: nearly no wait in line, at a low rate
-	left     string        // why it does not count; empty if it does
+	arrivals int64         // all of them
+	granted  float64       // share of those that were not refused
+	tallies  []tally       // of each goal
+	fast     time.Duration // what one grant in ten took at most: nearly no wait in line, at a low level
+	left     Reason        // why it does not count; empty if it does
 }
 
-// share returns the share of late arrivals, by the i-th objective.
-func (o *observed) share(i int) float64 { return share(o.late[i], o.arrivals) }
-
-func share(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
-
-// observe reads a record of a trial of c.
-func observe(slo SLO, c *Candidate, stage Stage, r *results.Record) observed {
-	o := observed{stage: stage, rate: Offered(&r.Plan), record: r, late: make([]int64, len(slo.Objectives))}
-	counts := openCounts(r)
-	o.failed = counts.Impatient() + counts.Unknown + counts.Refused + counts.Dropped
-	o.arrivals = counts.Acquired + counts.Contended + o.failed
-	hist, err := r.Latency[results.Response].Histogram()
-	if err != nil {
-		o.left = leftPartial + ": its histogram cannot be read"
-		return o
+// observe reads a record of a trial of t.
+//
+// An arrival that finds its key taken and goes (TryOnly) is answered, and its time is in no response: lateness is judged of
+// those that were to be granted. What fails, and what never returns, is late; of those that would have been refused as
+// large a part as of the others.
+func (t *track) observe(r *results.Record) observed {
+	o := observed{stage: t.stage(), level: t.tidy(t.q.Level(&r.Plan)), record: r, granted: 1}
+	counts, took := outcomes(r, t.q.Axis)
+	failed := counts.Impatient() + counts.Unknown + counts.Refused + counts.Dropped
+	answered := counts.Acquired + counts.Contended
+	if answered > 0 {
+		o.granted = float64(counts.Acquired) / float64(answered)
 	}
-	unanswered := make([]int64, len(o.late))
-	for i, objective := range slo.Objectives {
-		unanswered[i] = max(0, counts.Unfinished-underWay(r, o.rate, objective.Limit))
-		o.late[i] = o.failed + unanswered[i]
-	}
-	o.fast = results.Quantile(hist, 0.1)
-	for value, n := range hist.ForEachBucket {
-		for i, objective := range slo.Objectives {
-			if value > int64(objective.Limit) {
-				o.late[i] += n
+	lost := unreturned(r, counts.Unfinished, took, math.MaxInt64)
+	o.arrivals = answered + failed + lost
+	hist, err := r.Latency[figures[t.q.Axis]].Histogram()
+	for _, g := range t.goals {
+		if g.failures {
+			o.tallies = append(o.tallies, tally{failed + lost, o.arrivals})
+			continue
+		}
+		broke := int64(math.Round(float64(failed+unreturned(r, counts.Unfinished, took, g.Limit)) * o.granted))
+		n := tally{broke, counts.Acquired + broke}
+		for value, times := range hist.ForEachBucket {
+			if value > int64(g.Limit) {
+				n.broke += times
 			}
 		}
+		n.broke = min(n.broke, n.of)
+		o.tallies = append(o.tallies, n)
 	}
-	o.arrivals += unanswered[len(unanswered)-1]
-	for i := range o.late {
-		o.late[i] = min(o.late[i], o.arrivals)
+	switch {
+	case r.Partial != "" && r.Partial != QueueGrew:
+		o.left = Reason{Code: Partial, Text: r.Partial}
+	case err != nil || o.tallies[0].of == 0:
+		o.left = Reason{Code: Partial, Text: "no arrival was granted"}
+	default:
+		o.fast, o.left = results.Quantile(hist, 0.1), t.leftOut(r)
 	}
-	o.left = leftOut(slo, c, &o)
 	return o
 }
 
-// underWay returns how many arrivals may have no answer when a window closes without one being late: by Little's law as many as come
-// in the time of a mean response, with what chance adds, and those of a burst. They are no more than come in the time that an answer
-// may take.
-func underWay(r *results.Record, rate float64, limit time.Duration) (most int64) {
-	of := func(d time.Duration) float64 {
-		mean := rate * d.Seconds()
-		return mean + 3*math.Sqrt(mean) + 1
-	}
-	// The number in an M/M/1 queue deviates by about its mean, which comes to three deviations more.
-	most = int64(min(of(limit), of(4*r.Latency[results.Response].Mean)))
-	for _, g := range r.Plan.Groups() {
-		if g.Burst > 0 {
-			most += int64(g.Clients)
-		}
-	}
-	return most
-}
-
-// openCounts returns the outcomes of the arrivals, without the classes that are closed loops.
-func openCounts(r *results.Record) results.Counts {
+// outcomes returns those of the arrivals, and how many seconds all have taken whose time is known. Classes that stay closed
+// loops beside open ones are left out.
+func outcomes(r *results.Record, axis Axis) (sum results.Counts, took float64) {
+	times := func(l map[results.Metric]results.Latency) float64 { return total(l[figures[axis]]) + total(l[results.Refusal]) }
 	if len(r.Classes) == 0 {
-		return r.Counts
+		return r.Counts, times(r.Latency)
 	}
-	var sum results.Counts
 	for i, g := range r.Plan.Groups() {
 		if !g.Open() || i >= len(r.Classes) {
 			continue
@@ -114,29 +136,82 @@ func openCounts(r *results.Record) results.Counts {
 		sum.Refused += n.Refused
 		sum.Dropped += n.Dropped
 		sum.Unfinished += n.Unfinished
+		took += times(r.Classes[i].Latency)
 	}
-	return sum
+	return sum, took
 }
 
-// leftOut returns why a trial does not count.
-func leftOut(slo SLO, c *Candidate, o *observed) string {
-	r := o.record
-	last := len(slo.Objectives) - 1
+// unreturned returns how many of the arrivals that had no answer when the window closed are late by a limit. Each of the
+// last burst is, if the limit had passed. Of others as many are under way as the times tell that all together have taken:
+// by Little's law, that is their mean number. All beyond are late, unless chance explains them: the number of a Poisson
+// distribution deviates by the root of its mean.
+func unreturned(r *results.Record, unfinished int64, took float64, limit time.Duration) int64 {
+	if every := longest(&r.Plan, burst); every > 0 && cmp.Or(r.Elapsed%every, every) >= limit { // bursts come with the window
+		return unfinished
+	}
+	mean := took / max(1e-9, r.Elapsed.Seconds())
+	if beyond := float64(unfinished) - mean; beyond > 2*math.Sqrt(mean+1) {
+		return int64(math.Round(beyond))
+	}
+	return 0
+}
+
+// leftOut returns why a trial does not count although it ran. A server that has used up its cores is no matter of the
+// machine: a faster one would find the same server.
+func (t *track) leftOut(r *results.Record) Reason {
 	_, lag := r.Latency[results.Lag].Tail()
 	_, sent := r.Latency[results.Worker].Tail()
-	tolerable := time.Duration(lagShare * float64(slo.Objectives[0].Limit))
-	switch {
-	case r.Partial != "" && r.Partial != QueueGrew:
-		return leftPartial + ": " + r.Partial
-	case o.arrivals == 0:
-		return leftPartial + ": no arrival was answered"
-	case !c.FixedClients && r.Backlogged() >= backlogShare && o.share(last) < censored(slo.Strictest().Allowed()) && r.Plan.Clients < maxClients:
-		return fmt.Sprintf("%s: %s of the arrivals found all %s busy", leftClients, format.Percent(r.Backlogged()), format.Count(r.Plan.Clients))
-	case serverFull(r): // whatever else was busy
-	case r.Generator.Saturated && !(r.Generator.Delayed && max(r.Generator.RunQueue, sent) <= tolerable):
-		return leftSaturated + ": " + r.Generator.Why
-	case lag > tolerable:
-		return fmt.Sprintf("%s: arrivals began late though a client was free: p99 %s", leftSaturated, format.Duration(lag))
+	tolerable := time.Duration(lagShare * float64(t.q.SLO.Objectives[0].Limit))
+	delayed := r.Generator.Delayed && max(r.Generator.RunQueue, sent) <= tolerable
+	if lag <= tolerable && (!r.Generator.Saturated || delayed) || fullServer(r).Code != "" {
+		return Reason{}
 	}
-	return ""
+	return usedBy(r, lag)
+}
+
+// usedBy returns who used the largest share of lockbench's machine. If most of it was free, that lockbench was late is a
+// matter of the moment, as when a burst is sent.
+func usedBy(r *results.Record, lag time.Duration) Reason {
+	l, of := r.Limit(), float64(r.Env.CPUs)
+	own, others := max(0, r.Generator.CPU), l.Others
+	if !r.Server.Elsewhere() {
+		own += max(0, l.ServerCores)
+	}
+	if l.Mixed {
+		others = 0
+	}
+	switch {
+	case others > max(own, l.Stolen):
+		return Reason{Code: Others, Cores: others, Of: of}
+	case l.Stolen > own:
+		return Reason{Code: Host, Cores: l.Stolen, Of: of}
+	case own < mostly*of && r.Generator.Quota == 0:
+		return Reason{Code: Slow, Time: lag, Cores: own, Of: of}
+	}
+	return Reason{Code: Machine, Cores: own, Of: of}
+}
+
+// fullServer returns that the server used up the cores that it can use; empty if it did not.
+func fullServer(r *results.Record) Reason {
+	l := r.Limit()
+	own := r.Server.Kind == "external" || l.CoresOf == float64(max(1, r.Plan.Nodes))
+	if own && l.CoresOf > 0 && l.ServerCores >= full*l.CoresOf {
+		return Reason{Code: ServerFull, Cores: l.ServerCores, Of: l.CoresOf}
+	}
+	return Reason{}
+}
+
+// pool returns the arrivals of several trials as those of one.
+func pool(all []observed) (sum observed) {
+	for n, o := range all {
+		if n == 0 {
+			sum.tallies = make([]tally, len(o.tallies))
+		}
+		sum.arrivals += o.arrivals
+		for i, n := range o.tallies {
+			sum.tallies[i].broke += n.broke
+			sum.tallies[i].of += n.of
+		}
+	}
+	return sum
 }

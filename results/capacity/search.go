@@ -1,9 +1,10 @@
 package capacity
 
-// Which trial comes next: that depends on the question and the records so far, and on nothing else.
+// Which trial comes next, and how long it takes: that depends on the question and the records so far, and on nothing else.
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,47 +12,195 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
 const (
-	maxRounds     = 32 // trials of the pilot and the search that a candidate gets
-	confirmTrials = 4
-	spareTrials   = 1 // that time is kept for besides: one that something disturbs does not count
-	fewest        = 3 // candidates that are confirmed, if there are as many
-	precise       = 0.05
-	roughly       = 0.15 // the same of one that carries the rate that is asked for: of that only the head-room is open
-	catchUp       = 0.6  // of the width of the widest interval
+	// trialOverhead is about what a trial takes beside its warm-up and window: to set up, to wait for the last answers, and
+	// to write the record. It is a constant since what comes next depends on records alone.
+	trialOverhead = 500 * time.Millisecond
+
+	budgetEach  = 90 * time.Second // that one candidate has by default
+	budgetAsked = 60 * time.Second // the same if it only has to carry a level
+	budgetAll   = 20 * time.Minute // of all together
+
+	minWindow = 3 * time.Second
+	minWarmup = 500 * time.Millisecond
+	// windowLimits are in times of the longest limit, as long as which the warm-up is. A queue that is overloaded by a part x
+	// makes its last arrival late only after limit/x, and what waits for less than the limit when a window ends is not late
+	// yet: a window as long as the limit shows no late arrival at twice the rate at which the queue grows without end.
+	// patienceLimits are the same for the patience after which an arrival fails.
+	windowLimits   = 5
+	patienceLimits = 2
+	minBursts      = 4 // in a window
+	// windowArrivals are how many a window is to have: 20 late ones at the limit of a p99.
+	windowArrivals = 2000
+	// windowRelaxations and warmupRelaxations are in times in which a queue forgets its past.
+	windowRelaxations = 30
+	warmupRelaxations = 10
+
+	turns       = 12 // trials that a candidate gets of a budget that is just enough for all
+	maxRounds   = 32
+	spareTrials = 1 // that time is kept for besides those that confirm: one that something disturbs does not count
+	bestFew     = 3 // candidates that are confirmed, if there are as many
+
+	queueLimits   = 5 // times what may wait if the last of the queue is just in time
+	minQueueLimit = 100
 )
 
 // halvings are the rounds after which the worse half of the candidates is left out (successive halving; Jamieson and
 // Talwalkar, Non-stochastic best arm identification, AISTATS 2016).
 var halvings = []int{4, 8, 16}
 
-// phase is what a plan does with its time.
-//
-//	phase       trials                                         becomes
-//	exploring   of pilot and search; keeps time to confirm     ratifying; stretching if its time ends with nothing to confirm; or done
-//	stretching  the same in the time that was kept             ratifying or done
-//	ratifying   of the candidates that are confirming          done
-type phase int
+// Time returns how long all trials may take.
+func (q *Question) Time() time.Duration {
+	if q.Budget > 0 {
+		return q.Budget
+	}
+	each := budgetEach
+	if q.Asked > 0 {
+		each = budgetAsked
+		if q.SLO.HasErrors && q.Axis == Rates { // as long as it takes to see that few enough fail
+			each = max(each, nanoseconds(2*normal95*normal95/q.SLO.Errors/q.Asked))
+		}
+	}
+	// The latter is more if bursts are rare or limits long.
+	return max(min(budgetAll, time.Duration(len(q.Candidates))*each), 3*q.minBudget())
+}
 
-const (
-	exploring phase = iota
-	stretching
-	ratifying
-	done
-)
+// Check returns what makes q impossible to answer, with the remedy. It is not about what no lock can do, which Analyse
+// tells.
+func (q *Question) Check() error {
+	switch {
+	case q.SLO.Closed != (q.Axis == Clients):
+		return errors.New("objectives are of acquire with -max-clients, and of response without")
+	case q.Most > 0 && q.Asked > q.Most:
+		return fmt.Errorf("what is asked for, %v, is above the most, %v", q.Asked, q.Most)
+	}
+	for i := range q.Candidates {
+		c := &q.Candidates[i]
+		if err := q.check(c); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		least := q.at(c, max(q.Most, minRate))
+		if level := q.Level(&least); q.Most > 0 && above(level, q.Most) {
+			return fmt.Errorf("%s: no trial has fewer than %v arrivals a second, and the most is %v", c.Name, level, q.Most)
+		}
+	}
+	if least := q.minBudget(); q.Time() < least {
+		return fmt.Errorf("a budget of %s is too short: pilot and confirmation take %s, and a search longer",
+			format.Exact(q.Time()), format.Exact(least))
+	}
+	return nil
+}
+
+func (q *Question) check(c *Candidate) error {
+	open := false
+	for _, g := range c.Plan.Groups() {
+		if g.Rate.Over > 0 {
+			return fmt.Errorf("its rate changes (%s): give a constant one", g.Rate)
+		}
+		open = open || g.Open()
+		if c.FixedClients && g.Clients < 1 {
+			return errors.New("it has no clients")
+		}
+	}
+	switch p := &c.Plan; {
+	case q.Axis == Clients && (open || len(p.Classes) > 0):
+		return errors.New("-max-clients is about one closed loop: leave rates, bursts and classes out")
+	case q.Axis == Rates && len(p.Classes) == 0 && !open && p.Think > 0:
+		return errors.New("arrivals come whatever the clients do: leave think time out")
+	case c.FixedClients && len(p.Classes) == 0 && p.Burst > 0:
+		return errors.New("bursts grow with the rate: leave the number of clients out")
+	}
+	return nil
+}
+
+// minBudget returns how long the pilots of all candidates take, with the time that is kept for the confirmation.
+func (q *Question) minBudget() (sum time.Duration) {
+	var trials []time.Duration
+	for i := range q.Candidates {
+		trials = append(trials, q.minTrial(&q.Candidates[i]))
+		sum += pilotTrials * trials[i]
+	}
+	return sum + confirmTrials*dearest(trials)
+}
+
+// dearest returns the sum of the longest few.
+func dearest(costs []time.Duration) (sum time.Duration) {
+	slices.Sort(costs)
+	for _, cost := range costs[max(0, len(costs)-bestFew):] {
+		sum += cost
+	}
+	return sum
+}
+
+// shortest returns the shortest warm-up and window of c, in which the longest limit passes several times.
+func (q *Question) shortest(c *Candidate) (warmup, window time.Duration) {
+	limit := q.SLO.Strictest().Limit
+	warmup, window = max(minWarmup, limit), max(minWindow, windowLimits*limit, minBursts*longest(&c.Plan, burst))
+	if patience := longest(&c.Plan, timeout); q.Axis == Clients {
+		warmup, window = max(warmup, patience), max(window, patienceLimits*patience)
+	}
+	return warmup, window
+}
+
+// minTrial returns how long a trial of c takes at the least.
+func (q *Question) minTrial(c *Candidate) time.Duration {
+	warmup, window := q.shortest(c)
+	return warmup + window + trialOverhead
+}
+
+// windows returns warm-up and window of a trial of c at a level, where a lock occupies its key for so many seconds: long
+// enough for late arrivals to be counted and for a queue to forget its past, as far as the budget allows. A window of
+// bursts ends where one more would begin.
+func (q *Question) windows(c *Candidate, level, occupied, arrivals float64) (warmup, window time.Duration) {
+	each, relaxation := q.each(), q.relaxation(c, level, occupied)
+	clamp := func(shortest, wanted, longest time.Duration) time.Duration { return max(shortest, min(wanted, longest)) }
+	warmup, window = q.shortest(c)
+	warmup = clamp(warmup, nanoseconds(warmupRelaxations*relaxation), each/4).Round(time.Millisecond)
+	wanted := max(arrivals/q.throughput(c, level, occupied), windowRelaxations*relaxation)
+	window = clamp(window, nanoseconds(min(wanted, budgetAll.Seconds())), each-warmup).Round(time.Millisecond)
+	if every := longest(&c.Plan, burst); every > 0 {
+		window = (window + every - 1) / every * every
+	}
+	return warmup, window
+}
+
+// each returns how long a trial may take, so that the budget is enough for some turns.
+func (q *Question) each() time.Duration {
+	return q.Time()/time.Duration(turns*len(q.Candidates)) - trialOverhead
+}
+
+// throughput returns the arrivals a second of a level, about.
+func (q *Question) throughput(c *Candidate, level, occupied float64) float64 {
+	if q.Axis == Rates {
+		return level
+	}
+	return min(1/(c.Shares[0]*occupied), level/(occupied+c.Plan.Think.Seconds()))
+}
+
+// relaxation returns the seconds in which the queue of the hottest key forgets its past, where a lock occupies it for so
+// many: the relaxation time of M/M/1 (Cohen, The Single Server Queue, 1982, III.7.3), of an overloaded queue it means
+// nothing; of a closed loop, as long as all clients take their turn.
+func (q *Question) relaxation(c *Candidate, level, occupied float64) float64 {
+	if q.Axis == Clients {
+		return level * c.Shares[0] * occupied
+	}
+	free := 1 - math.Sqrt(min(0.95, level*c.Shares[0]*occupied))
+	return occupied / (free * free)
+}
 
 // Search is a plan under way. It depends on its question and on the records alone, and is used by one goroutine at a time.
 type Search struct {
-	q      *Question
-	tracks []*track
-	round  int      // from 1
-	turn   []*track // that have a trial left in this round
-	spent  time.Duration
-	phase  phase
-	broke  bool // the budget ended a phase
+	q        *Question
+	tracks   []*track
+	round    int      // from 1
+	turn     []*track // that have a trial left in this round
+	spent    time.Duration
+	ratified bool // what is left of the budget is for confirmations
+	done     bool
 }
 
 // NewSearch returns a search without records.
@@ -66,13 +215,13 @@ func NewSearch(q *Question) *Search {
 
 // Next returns the next trial to run, and false if there is none: the budget is used up, or nothing more is to be learnt.
 func (s *Search) Next() (Trial, bool) {
-	if s.phase == done {
+	if s.done {
 		return Trial{}, false
 	}
 	return s.turn[0].trial(), true
 }
 
-// Add takes in the record of the trial that Next has returned, with its histogram of the response.
+// Add takes in the record of the trial that Next has returned, with its histogram of the time to a grant.
 func (s *Search) Add(r *results.Record) {
 	s.spent += r.Plan.Warmup + r.Plan.Duration + trialOverhead
 	if again := s.turn[0].add(r); !again {
@@ -83,164 +232,127 @@ func (s *Search) Add(r *results.Record) {
 
 // advance finds whose turn it is.
 func (s *Search) advance() {
-	for s.phase != done {
-		if len(s.turn) == 0 {
+	for !s.done {
+		switch {
+		case len(s.turn) == 0:
 			s.nextRound()
-			continue
-		}
-		switch t := s.turn[0]; {
-		case t.stage() == "":
+		case s.turn[0].stage() == "":
 			s.turn = s.turn[1:]
-		case s.spent+t.cost+s.reserve() > s.q.Time():
-			s.broke = true
-			s.endPhase()
+		case s.spent+s.turn[0].cost+s.reserve() > s.q.Time():
+			s.turn = nil
+			s.ratify()
 		default:
 			return
 		}
 	}
 }
 
-// those returns the candidates for which is reports true.
-func (s *Search) those(is func(*track) bool) []*track {
-	return slices.DeleteFunc(slices.Clone(s.tracks), func(t *track) bool { return !is(t) })
+// confirmable returns the candidates that may carry what is asked for, by the trials so far; the best first.
+func (s *Search) confirmable() (list []*track) {
+	for _, t := range s.tracks {
+		if t.phase < confirming && t.fits != nil && t.claim() >= max(t.least(), s.q.Asked) {
+			list = append(list, t)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *track) int { return cmp.Compare(b.claim(), a.claim()) })
+	return list
 }
 
-// reserve returns the time that is kept for the confirmation.
-func (s *Search) reserve() (sum time.Duration) {
-	if s.phase != exploring {
+// reserve returns the time that is kept to confirm those that are confirmable now. As long as none is, there is nothing to
+// keep it for.
+func (s *Search) reserve() time.Duration {
+	if s.ratified {
 		return 0
 	}
 	var costs []time.Duration
-	for _, t := range s.those((*track).inPlay) {
-		costs = append(costs, (confirmTrials+spareTrials)*t.most)
+	for _, t := range s.confirmable() {
+		costs = append(costs, (confirmTrials+spareTrials)*t.cost)
 	}
-	slices.Sort(costs)
-	for _, cost := range costs[max(0, len(costs)-fewest):] {
-		sum += cost
-	}
-	return sum
+	return dearest(costs)
 }
 
-// endPhase goes on to the next phase.
-func (s *Search) endPhase() {
-	s.turn = nil
-	switch {
-	case s.phase == ratifying:
-		s.phase = done
-	case s.choose():
-		s.phase = ratifying
-	case s.phase == exploring && s.broke:
-		s.phase = stretching
-	default:
-		s.phase = done
+// ratify ends the search, and has the best candidates confirmed, as many as there is time for. What is asked for is carried
+// without that, so that only the best is confirmed then.
+func (s *Search) ratify() {
+	if s.ratified {
+		s.done = true
+		return
+	}
+	s.ratified = true
+	left := s.q.Time() - s.spent
+	for i, t := range s.confirmable() {
+		if i > 0 && t.carries() {
+			continue
+		}
+		if left -= confirmTrials * t.cost; left < 0 && i > 0 {
+			break
+		}
+		t.startConfirmation()
 	}
 }
 
 // nextRound lets every candidate have its turn once more, in another order, so that no candidate always runs after the same
 // one. In the confirmation the best candidate comes first, until it is decided on.
 func (s *Search) nextRound() {
-	if s.phase == ratifying {
-		in := s.those(func(t *track) bool { return t.state == confirming })
-		if len(in) == 0 {
-			s.phase = done
-			return
+	var in []*track
+	for _, t := range s.tracks {
+		if t.stage() != "" && (t.phase == confirming) == s.ratified {
+			in = append(in, t)
 		}
-		s.turn = []*track{slices.MaxFunc(in, func(a, b *track) int { return cmp.Compare(a.confirm.rate, b.confirm.rate) })}
+	}
+	if s.ratified {
+		if s.done = len(in) == 0; !s.done {
+			s.turn = []*track{slices.MaxFunc(in, func(a, b *track) int { return cmp.Compare(a.confirm, b.confirm) })}
+		}
 		return
 	}
 	if slices.Contains(halvings, s.round) {
 		s.halve()
+		in = slices.DeleteFunc(in, func(t *track) bool { return t.stage() == "" })
 	}
-	if s.phase == stretching && s.choose() {
-		s.phase = ratifying
-		return
-	}
-	s.round++
-	enough := s.enough()
-	s.turn = s.those(func(t *track) bool { return t.stage() != "" && (enough == 0 || t.width() > enough) })
-	if len(s.turn) == 0 || s.round > maxRounds {
-		s.endPhase()
+	if s.round++; len(in) == 0 || s.round > maxRounds {
+		s.ratify()
 		return
 	}
 	rng := rand.New(rand.NewPCG(s.q.Seed, uint64(s.round)))
-	rng.Shuffle(len(s.turn), func(i, j int) { s.turn[i], s.turn[j] = s.turn[j], s.turn[i] })
-}
-
-// enough returns the relative width of an interval that is narrow enough for its candidate to miss a round, so that those of
-// which less is known catch up; 0 while there are too few trials for a width to mean something.
-func (s *Search) enough() (width float64) {
-	if s.round <= halvings[1] {
-		return 0
-	}
-	for _, t := range s.tracks {
-		if t.stage() != "" {
-			width = max(width, t.width())
-		}
-	}
-	return catchUp * width
+	rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+	s.turn = in
 }
 
 // halve leaves out the worse half of the candidates, but for those whose interval overlaps that of one of the best few.
 func (s *Search) halve() {
-	in := s.those((*track).inPlay)
+	in := slices.DeleteFunc(slices.Clone(s.tracks), func(t *track) bool { return t.phase == over })
 	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.estimate().Mid, a.estimate().Mid) })
 	keep := (len(in) + 1) / 2
-	if keep == 0 || len(in) == 1 {
+	if len(in) < 2 {
 		return
 	}
 	low := in[0].estimate().Low
-	for _, t := range in[:min(fewest, keep)] {
+	for _, t := range in[:min(bestFew, keep)] {
 		low = min(low, t.estimate().Low)
 	}
 	for _, t := range in[keep:] {
 		switch {
 		case t.fits == nil || t.estimate().High >= low:
 		case t.asked > 0 && t.carries():
-			t.state = settled
+			t.phase = settled
 		case t.excluded():
 			t.end(RulesOut, t.atMost())
 		default:
-			t.end(Dropped, fmt.Sprintf("after %d trials it was behind the best", len(t.trials)))
+			t.end(Dropped, Reason{Code: Behind, N: int64(len(t.trials))})
 		}
 	}
-}
-
-// choose picks the candidates whose rate is confirmed: the best of those that may carry what is asked for, as many as there
-// is time for. It reports whether there is one. What is asked for is carried without that, so that only the best is confirmed then.
-func (s *Search) choose() bool {
-	in := s.those(func(t *track) bool { return t.inPlay() && t.fits != nil && t.claim() >= t.leastClaim() })
-	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.claim(), a.claim()) })
-	left := s.q.Time() - s.spent
-	for i, t := range in {
-		if i > 0 && t.carries() {
-			continue
-		}
-		if left -= confirmTrials * t.most; left < 0 && i > 0 {
-			break
-		}
-		t.startConfirmation()
-	}
-	return len(in) > 0
 }
 
 // trial returns the next trial of t.
 func (t *track) trial() Trial {
-	rate, arrivals := t.nextRate()
-	strictest := t.q.SLO.Strictest()
-	p := t.c.at(rate, strictest.Limit, t.more, math.Round)
-	if most := t.q.MaxRate; most > 0 && above(Offered(&p), most) {
-		p = t.c.at(rate, strictest.Limit, t.more, math.Floor)
-	}
-	p.Warmup, p.Duration = t.q.windows(t.c, rate, t.occupied(), arrivals)
-	number := len(t.trials)
+	level, arrivals := t.nextLevel()
+	p := t.q.at(t.c, level)
+	p.Warmup, p.Duration = t.q.windows(t.c, level, t.occupied(), arrivals)
+	number, limit := len(t.trials), 0
 	p.Seed = spec.SeedOf(t.q.Seed+uint64(t.index)<<32, number+1)
-	return Trial{
-		Candidate: t.index, Number: number, Stage: t.stage(), Rate: Offered(&p), Plan: p,
-		QueueLimit: int(queueLimits*strictest.Limit.Seconds()*rate) + minQueueLimit,
+	if t.q.Axis == Rates {
+		limit = int(queueLimits*t.q.SLO.Strictest().Limit.Seconds()*level) + minQueueLimit
 	}
+	return Trial{Candidate: t.index, Number: number, Stage: t.stage(), Level: t.q.Level(&p), Plan: p, QueueLimit: limit}
 }
-
-const (
-	queueLimits   = 5 // times what may wait if the last of the queue is just in time
-	minQueueLimit = 100
-)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,45 +15,47 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// planned is an answer whose numbers are all finite.
+// planned is an answer, and its best candidate, which is empty if there is none.
 type planned struct {
 	*capacity.Answer
-	slo   capacity.SLO              // without objectives if nobody can read it
-	best  *capacity.CandidateAnswer // empty if there is none
-	tried int                       // trials of all candidates
+	slo  capacity.SLO // without objectives if nobody can read it
+	best capacity.CandidateAnswer
 }
 
-// Plan returns which locks carry the load of a plan, and the trials from which that is known.
+// Plan returns which locks carry the load of a plan.
 func Plan(a *capacity.Answer) *Document {
-	p := planned{Answer: a.Known(), best: &capacity.CandidateAnswer{}}
-	p.slo, _ = capacity.ParseSLO(p.SLO)
-	for _, c := range slices.Backward(p.Candidates) {
-		p.best, p.tried = &c, p.tried+len(c.Points)
+	p := planned{Answer: a}
+	p.slo, _ = capacity.ParseSLO(a.SLO)
+	tried := 0
+	for _, c := range slices.Backward(a.Candidates) {
+		p.best, tried = c, tried+len(c.Points)
 	}
-	impossible := func(n capacity.Analysis) bool { return n.Impossible != "" }
-	if p.tried == 0 && slices.ContainsFunc(p.Analysis, impossible) {
-		p.Candidates, p.best = nil, &capacity.CandidateAnswer{} // what is known on paper is so of any lock
+	candidates := a.Candidates
+	if tried == 0 && slices.ContainsFunc(a.Analysis, func(n capacity.Analysis) bool { return n.Impossible != (capacity.Reason{}) }) {
+		candidates, p.best = nil, capacity.CandidateAnswer{} // what is known on paper is so of any lock
 	}
 	var loads []string
-	for _, n := range p.Analysis {
+	for _, n := range a.Analysis {
 		loads = append(loads, n.Load)
 	}
-	d := &Document{Command: "lockbench plan", Title: p.title(), Tone: planTones[p.Verdict],
-		When: format.Join(cmp.Or(p.SLO, "no objective"), format.Few(loads, 1))}
-	risks := p.risks()
-	table, chart := p.candidates()
+	d := &Document{Command: "lockbench plan", Title: p.title(candidates), Tone: planTones[a.Verdict],
+		When: format.Join(cmp.Or(a.SLO, "no objective"), format.Few(loads, 1))}
+	risks := p.risks(candidates)
+	table, chart := p.table(candidates)
 	more := table.rest(d.room(risks), "candidate")
 	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: risks},
-		Block{Heading: "Late arrivals over the rate", Chart: p.late()}, more,
-		Block{Heading: "Bounds on paper", Detail: p.Candidates != nil, Table: PlanAnalysis(a)})
-	for _, c := range p.Candidates {
-		d.add(candidate(&c)...)
+		Block{Heading: "Late arrivals over the load", Chart: p.late(candidates)}, more,
+		Block{Heading: "Bounds on paper", Detail: candidates != nil, Table: PlanAnalysis(a)})
+	var warnings []string
+	for _, w := range a.Warnings {
+		text, _ := PlanReason(a, w)
+		warnings = append(warnings, text)
 	}
 	d.add(Block{Heading: "Not tried, and environment", Detail: true, Table: facts(
-		"unseen", p.Unseen, "most tried", PlanRate(p.MaxRate), "caution", strings.Join(p.Warnings, " · "),
-		"not tried", strings.Join(p.Skipped, " · "), "trials", known(float64(p.tried), metric.Count.Format),
-		"measured for", known(float64(p.Spent), metric.Duration.Format), "machine", view.Machine(p.Env),
-		"program", strings.TrimSpace("lockbench "+p.Env.Lockbench), "libraries", view.Libraries(p.Env))})
+		"most tried", PlanLevel(a.Axis, a.Most), "caution", strings.Join(warnings, " · "),
+		"not tried", strings.Join(a.Skipped, " · "), "trials", known(float64(tried), metric.Count.Format),
+		"measured for", known(float64(a.Spent), metric.Duration.Format), "machine", view.Machine(a.Env),
+		"program", strings.TrimSpace("lockbench "+a.Env.Lockbench), "libraries", view.Libraries(a.Env))})
 	return d
 }
 
@@ -60,39 +63,34 @@ func Plan(a *capacity.Answer) *Document {
 func PlanAnalysis(a *capacity.Answer) *Table {
 	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits",
 		"key\nthat fits")
-	t.Columns[4].About = "first come, first served, with hand-offs of a round trip"
+	t.Columns[4].About = "first come, first served, with free hand-offs, about"
 	t.Columns[6].About, t.Columns[6].Drop = "share of the arrivals that the hottest key may get", 1
-	for _, n := range a.Known().Analysis {
+	for _, n := range a.Analysis {
 		fits := n.FitsShare
 		if fits >= n.Hottest {
 			fits = 0
 		}
-		r := t.row(n.Load, known(n.Hottest, format.Percent), known(n.Busy, format.Percent), PlanRate(n.Stable),
-			PlanRate(n.Ceiling), known(float64(n.FitsHold), metric.Duration.Format), known(fits, format.Percent))
-		if n.Impossible != "" {
-			r.Tone, r.Marks = Bad, []Mark{{"impossible", "", n.Impossible, Bad}}
-		} else if n.Rough != "" {
-			r.Marks = []Mark{{"roughly", "", n.Rough, Plain}}
+		r := t.row(n.Load, known(n.Hottest, format.Percent), known(n.Busy, format.Percent), PlanLevel(capacity.Rates, n.Stable),
+			PlanLevel(a.Axis, n.Ceiling), known(float64(n.FitsHold), metric.Duration.Format), known(fits, format.Percent))
+		if why, _ := PlanReason(a, n.Impossible); why != "" {
+			r.Tone, r.Marks = Bad, []Mark{{"impossible", "", why, Bad}}
 		}
 	}
 	return dense(t)
 }
 
-// PlanRate formats a rate; a dash is one that is not known, or beyond what can be asked for.
-func PlanRate(rate float64) string {
-	if rate >= spec.MaxRate {
+// PlanLevel formats a level; a dash is one that is not known, or beyond what can be asked for.
+func PlanLevel(axis capacity.Axis, level float64) string {
+	switch {
+	case level >= spec.MaxRate || !(level > 0):
 		return format.None
+	case axis == capacity.Clients:
+		return format.Plural(int64(math.Floor(level)), "client")
 	}
-	return known(rate, func(v float64) string { return format.Three(v) + "/s" })
+	return format.Three(level) + "/s"
 }
 
-// ranged formats a value with its interval, if it has one.
-func ranged(r capacity.Range, write func(float64) string) string {
-	if r.High <= r.Low {
-		return known(r.Mid, write)
-	}
-	return between(r.Mid, r.Low, r.High, write)
-}
+func (p planned) level(v float64) string { return PlanLevel(p.Axis, v) }
 
 // planTones are how verdicts are taken. Others are plain.
 var planTones = map[capacity.Verdict]Tone{
@@ -101,135 +99,129 @@ var planTones = map[capacity.Verdict]Tone{
 }
 
 // title returns the answer.
-func (p planned) title() string {
+func (p planned) title(candidates []capacity.CandidateAnswer) string {
 	var names view.Grouped[capacity.Verdict, string]
-	for _, c := range p.Candidates {
+	for _, c := range candidates {
 		names.Add(c.Verdict, c.Name)
 	}
-	who, rate, n, carry := p.best.Name, PlanRate(p.Rate), len(p.Candidates), len(names.Of[capacity.Sustains])
+	who, asked, n, carry := p.best.Name, p.level(p.Asked), len(candidates), len(names.Of[capacity.Sustains])
 	if n == 0 {
 		who = "any lock"
 	} else if n > 1 {
 		who = format.Plural(n, "candidate")
 	}
-	text := cmp.Or(string(p.Verdict), "undecided") + ": " + strings.TrimSuffix(who+" at "+rate, " at "+format.None)
+	text := cmp.Or(string(p.Verdict), "undecided") + ": " + strings.TrimSuffix(who+" at "+asked, " at "+format.None)
 	if p.Verdict == capacity.Violated {
 		text = "violated: " + format.And(names.Of[p.Verdict]) + " let two clients hold one key"
 	} else if carry > 0 {
-		text = p.best.Name + " sustains " + sustained(p.best)
-		if n > 1 && p.Rate > 0 {
-			text += fmt.Sprintf(" · %d of %d sustain %s", carry, n, rate)
+		text = p.best.Name + " sustains " + p.sustained(&p.best)
+		if n > 1 && p.Asked > 0 {
+			text += fmt.Sprintf(" · %d of %d sustain %s", carry, n, asked)
 		}
 	}
 	return text + strings.TrimSuffix(" ("+p.Partial+")", " ()")
 }
 
-// sustained returns the rate that a candidate sustains, with its interval.
-func sustained(c *capacity.CandidateAnswer) string {
-	if c.AtLeast && c.Sustains.Low > 0 {
-		return PlanRate(c.Sustains.Low) + " or more"
+// sustained returns the level that a candidate sustains, with its interval.
+func (p planned) sustained(c *capacity.CandidateAnswer) string {
+	r := c.Sustains
+	switch {
+	case c.AtLeast && r.Low > 0:
+		return p.level(r.Low) + " or more"
+	case r.Mid <= 0:
+		return format.None
 	}
-	return ranged(c.Sustains, PlanRate)
+	return between(r.Mid, r.Low, r.High, p.level)
 }
 
-// candidates returns the ranked table, and of several a bar for each.
-func (p planned) candidates() (*Table, *Chart) {
+// table returns the candidates, ranked, and of several a bar for each.
+func (p planned) table(candidates []capacity.CandidateAnswer) (*Table, *Chart) {
 	var quantiles []string
 	for _, o := range p.slo.Objectives {
 		quantiles = append(quantiles, "p"+strings.TrimSuffix(spec.FormatShare(o.Quantile), "%"))
 	}
-	t := columns("candidate", "sustains", "headroom", strings.Join(quantiles, ", "), "bottleneck", "verdict")
-	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by the rate asked for"
-	t.Columns[3].About, t.Columns[4].About = "at the rate asked for", "what is used up first, and at which rate"
-	t.Columns[4].Left, t.Columns[4].Drop, t.Columns[5].Left = true, 1, true
-	chart := &Chart{Kind: Bars, Name: "sustained", Title: "Rate that each candidate sustains",
-		X: Axis{Name: "arrivals/s", Label: format.Three}}
-	if p.Rate > 0 {
-		chart.Uprights = []Line{{p.Rate, "asked for"}}
+	t := columns("candidate", "sustains", "headroom", strings.Join(quantiles, ", "), "breaks first")
+	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by what is asked for"
+	t.Columns[3].About, t.Columns[4].About = "at what is asked for", "what is used up first, and at which rate"
+	t.Columns[4].Left, t.Columns[4].Drop = true, 1
+	chart := &Chart{Kind: Bars, Name: "sustained", Title: "What each candidate sustains", X: p.axis()}
+	if p.Asked > 0 {
+		chart.Uprights = []Line{{p.Asked, "asked for"}}
 	}
-	for _, c := range p.Candidates {
+	for _, c := range candidates {
 		first, response := format.None, []string{}
 		for _, took := range c.Response {
 			response = append(response, format.Duration(took))
 		}
 		for _, r := range slices.Backward(c.Resources) {
 			if r.Full.Mid > 0 {
-				first = r.Name + " at " + PlanRate(r.Full.Mid)
+				first = r.Name + " at " + PlanLevel(capacity.Rates, r.Full.Mid)
 			}
 		}
-		row := t.row(c.Name, sustained(&c), known(c.Headroom, metric.Ratio.Format),
-			cmp.Or(strings.Join(response, ", "), format.None), first, string(c.Verdict))
+		row := t.row(c.Name, p.sustained(&c), known(c.Headroom, metric.Ratio.Format),
+			cmp.Or(strings.Join(response, ", "), format.None), first)
 		row.Tone = planTones[c.Verdict]
-		if r := c.Sustains; len(p.Candidates) > 1 && r.Low > 0 {
-			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: row.Tone, Text: sustained(&c),
+		if r := c.Sustains; len(candidates) > 1 && r.Low > 0 {
+			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: row.Tone, Text: p.sustained(&c),
 				Points: []Point{{X: max(r.Low, r.Mid), Low: r.Low, High: max(r.Low, r.High)}}})
 		}
 	}
 	return dense(t), chart
 }
 
-// risks returns why nothing sustains the load, or what can go wrong with the best candidate; and what to do next. A
-// candidate that let two clients hold a key comes before the best.
-func (p planned) risks() *Table {
-	c, t, next := p.best, &Table{}, p.best.Remedy
+func (p planned) axis() Axis {
+	return Axis{Name: cmp.Or(string(p.Axis), "arrivals/s"), Label: format.Three}
+}
+
+// risks returns what is wrong with the best candidate, or why it does not sustain the load; why the others lost; and what to
+// do next. A candidate that let two clients hold a key comes before the best.
+func (p planned) risks(candidates []capacity.CandidateAnswer) *Table {
+	const most = 3 // reasons, each with those that lost for it
+	c, t := p.best, &Table{}
 	if p.Verdict == capacity.Violated {
-		c = &p.Candidates[len(p.Candidates)-1] // those come last
+		c = candidates[len(candidates)-1] // those come last
 	}
-	t.fact(planTones[c.Verdict], "because", c.Why)
+	why, next := PlanReason(p.Answer, c.Why)
+	t.fact(planTones[c.Verdict], "because", why)
 	if c.Verdict == capacity.Sustains || c.Verdict == capacity.Violated {
 		risk, _, _ := strings.Cut(c.Wrong, ";") // the main one
 		t.fact(Plain, "risk", risk)
 		next = prove(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
 	}
-	t.fact(Warn, "caution", strings.Join(p.Warnings[:min(len(p.Warnings), 1)], ""))
+	var lost view.Grouped[string, string]
+	for _, other := range candidates {
+		if why, _ := PlanReason(p.Answer, other.Why); why != "" && other.Name != c.Name {
+			lost.Add(why, other.Name)
+		}
+	}
+	for _, why := range lost.Keys[:min(most, len(lost.Keys))] {
+		t.fact(Plain, "lost", format.Few(lost.Of[why], 2)+": "+why)
+	}
+	if len(p.Warnings) > 0 && len(lost.Keys) < most {
+		text, _ := PlanReason(p.Answer, p.Warnings[0])
+		t.fact(Warn, "caution", text)
+	}
 	t.fact(Plain, "next", next)
 	return t
 }
 
-// candidate returns what is known of one beside its row, and its trials in the order in which they ran.
-func candidate(c *capacity.CandidateAnswer) []Block {
-	server, full := c.Server, []string{}
-	for _, r := range c.Resources {
-		if at := ranged(r.Full, PlanRate); at != format.None {
-			full = append(full, r.Name+" at "+at)
-		}
-	}
-	t := facts("because", c.Why, "strictest", c.Binding, "occupies a key for", ranged(c.Occupies, metric.Duration.Format),
-		"clients", known(float64(c.Clients), metric.Count.Format),
-		"connections", known(float64(c.Conns), metric.Count.Format),
-		"commands/lock", known(c.Cost.Commands, metric.PerLock.Format),
-		"CPU/lock", known(c.Cost.ServerCPUUs, metric.Micros.Format),
-		"claims", view.Claims(c.Traits), "risk", c.Wrong, "next", c.Remedy,
-		"server", strings.TrimSpace(server.Kind+" "+server.Name+" "+server.Version), "full", strings.Join(full, " · "),
-		"command", c.Plan.Command)
-	trials := columns("trial", "rate", "late arrivals", "p99", "arrivals")
-	for _, pt := range c.Points {
-		r := trials.row(string(pt.Stage), PlanRate(pt.Rate), ranged(pt.Share, format.Percent),
-			known(float64(pt.P99), metric.Duration.Format), format.Count(pt.Arrivals))
-		if pt.Left != "" {
-			r.Marks = []Mark{{"left out", "", pt.Left, Plain}}
-		}
-	}
-	return []Block{{Heading: c.Name, Detail: true, Table: t}, {Detail: true, Table: trials}}
-}
-
-// late returns the share of late arrivals over the rate: what was fitted to the trials of the best candidates, or else
-// the trials.
-func (p planned) late() *Chart {
+// late returns the share of late arrivals over the level: what was fitted to the trials of the best candidates, or else the
+// trials.
+func (p planned) late(candidates []capacity.CandidateAnswer) *Chart {
 	const least, lines = 1e-4, 6 // of the share; as many as can be told apart
-	chart := &Chart{Name: "late", Title: "Late arrivals over the rate", X: Axis{Name: "arrivals/s", Label: format.Three},
+	chart := &Chart{Name: "late", Title: "Late arrivals over the load", X: p.axis(),
 		Y: Axis{Name: "late arrivals", Log: true, Label: format.Percent}}
 	highest := 0.0
-	for _, c := range p.Candidates[:min(len(p.Candidates), lines)] {
+	for _, c := range candidates[:min(len(candidates), lines)] {
 		s, points := Series{Name: c.Name}, c.Curve
 		if points == nil {
 			s.Signs, points = true, c.Points
 		}
 		for _, pt := range points {
-			s.Points = append(s.Points, Point{X: pt.Rate, Y: max(least, pt.Share.Mid)})
-			highest = max(highest, pt.Rate)
-			if p.Rate > 0 && p.Rate < 3*pt.Rate { // it may be far beyond all trials
-				chart.Uprights = []Line{{p.Rate, "asked for"}}
+			s.Points = append(s.Points, Point{X: pt.Level, Y: max(least, pt.Share.Mid)})
+			highest = max(highest, pt.Level)
+			if p.Asked > 0 && p.Asked < 3*pt.Level { // it may be far beyond all trials
+				chart.Uprights = []Line{{p.Asked, "asked for"}}
 			}
 		}
 		if s.Points = slices.Compact(s.Points); s.Points != nil { // one alone is drawn as a sign
