@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,9 +145,11 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	s.withoutArrivals().announce(s.program)
 	s.announcePlan(s.say)
 	return r.Do(ctx, func() error {
-		err := s.runTrials(ctx, s.measure)
+		if err := s.runTrials(ctx, s.measure); err != nil {
+			return err
+		}
 		r.SaveRest()
-		return cmp.Or(err, s.finish(ctx))
+		return s.finish(ctx)
 	})
 }
 
@@ -227,26 +228,26 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	return nil
 }
 
-// measure runs a trial. If it does not work, the record says why. The error is that the address or the password of the
-// user's server is wrong, for which no other trial is better.
+// measure runs a trial. If it does not work, the record says why, unless no other trial would.
 func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record, error) {
 	j := runner.Job{
 		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,
 		After: max(0, s.Time()-s.answer().Spent-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
-	if err == nil {
-		return rec, nil
+	if err != nil {
+		return s.runner.Failed(j, err), unreachable(t, err)
 	}
-	if t.Number == 0 && t.Plan.Server == matrix.External {
-		switch drivers.ClassOf(err) {
-		case drivers.ClassAuth:
-			return nil, fmt.Errorf("%w: %s", err, passwordRemedy)
-		case drivers.ClassConnect:
-			return nil, fmt.Errorf("%w: is -addr right?", err)
-		}
+	return rec, nil
+}
+
+// unreachable returns that the address or the password of the user's server is wrong, if that is why its first trial failed.
+func unreachable(t capacity.Trial, err error) error {
+	remedy := map[drivers.Class]string{drivers.ClassAuth: passwordRemedy, drivers.ClassConnect: "is -addr right?"}[drivers.ClassOf(err)]
+	if remedy == "" || t.Number > 0 || t.Plan.Server != matrix.External {
+		return nil
 	}
-	return s.runner.Failed(j, err), nil
+	return fmt.Errorf("%w; %s", err, remedy)
 }
 
 // stopGrowing returns what stops a trial whose queue is over its limit and keeps growing for a second. Bursts make a

@@ -26,7 +26,7 @@ func documents(t *testing.T) map[string]*report.Document {
 	for _, name := range []string{"one", "twelve", "awkward"} {
 		all["comparison of "+name] = report.Comparison(comparisons[name](t))
 	}
-	for _, name := range []string{"five", "hostile", "wild"} {
+	for _, name := range []string{"five", "hostile", "crowd"} {
 		all["plan of "+name] = report.Plan(capacitytest.Answer(name))
 	}
 	return all
