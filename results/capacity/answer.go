@@ -46,8 +46,7 @@ func (t *track) judge() (Verdict, Reason) {
 
 // capped reports whether the machine, or Question.Most, keeps the level from being known.
 func (t *track) capped() bool {
-	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && t.cap <= t.estimate().Mid ||
-		t.carries() && t.claim() < t.asked
+	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && t.cap <= t.estimate().Mid
 }
 
 // byChance reports whether the interval is above what is asked for by so little that, among so many candidates, it may be
@@ -103,7 +102,7 @@ func (t *track) excluded() bool {
 func (t *track) atMost() Reason {
 	why, broke, used := Reason{Code: AtMost}, 0, 0
 	if _, broken := t.failing(); broken > 0 && broken <= t.asked {
-		sum := pool(t.worked(broken, t.asked))
+		sum := pool(t.trialsAt(broken, t.asked))
 		n := sum.tallies[len(t.goals)-1]
 		return Reason{Code: Failing, Level: broken, Share: n.share(), Allowed: t.q.SLO.Errors}
 	}
@@ -136,7 +135,7 @@ func (s *Search) Answer(env results.Env) *Answer {
 	}
 	a.Warnings = s.warnings(a)
 	slices.SortStableFunc(a.Candidates, func(a, b CandidateAnswer) int {
-		ranks := []Verdict{Sustains, Undecided, Dropped, RulesOut, Failed, Violated}
+		ranks := []Verdict{Sustains, Undecided, RulesOut, Failed, Violated}
 		return cmp.Or(cmp.Compare(slices.Index(ranks, a.Verdict), slices.Index(ranks, b.Verdict)),
 			cmp.Compare(cmp.Or(b.Sustains.Mid, b.Sustains.Low), cmp.Or(a.Sustains.Mid, a.Sustains.Low)), slices.Compare(a.Response, b.Response))
 	})
@@ -156,8 +155,8 @@ func overall(list []CandidateAnswer) Verdict {
 		return Violated
 	case n[Sustains] > 0:
 		return Sustains
-	case n[RulesOut] > 0 && n[RulesOut]+n[Dropped] == len(list):
-		return RulesOut // what was left out did worse than those
+	case n[RulesOut] > 0 && n[RulesOut] == len(list):
+		return RulesOut
 	}
 	return Undecided
 }
@@ -228,10 +227,7 @@ func (t *track) points() (list []Point) {
 	}
 	for _, o := range t.trials {
 		p := Point{Level: o.level, Share: o.tallies[i].interval(1), P99: o.record.Latency[figures[t.q.Axis]].P99,
-			Arrivals: o.arrivals, Stage: o.stage}
-		if !t.shows(&o) {
-			p.Left = o.left
-		}
+			Arrivals: o.arrivals, Stage: o.stage, Left: o.left}
 		list = append(list, p)
 	}
 	return list
@@ -253,27 +249,18 @@ func (t *track) curve(fit *Fit, r Range) (list []Point) {
 
 // warnings returns what changes how the figures are read, the most important first.
 func (s *Search) warnings(a *Answer) (list []Reason) {
-	left := map[Code]int64{}
-	var crowded, shared, local, opened bool
+	left, shared := map[Code]int64{}, false
 	for i, t := range s.tracks {
-		if r := t.crowded(); r.Code != "" && !crowded {
-			crowded, list = true, append(list, r)
+		if r := t.crowded(); r.Code != "" && list == nil {
+			list = append(list, r)
 		}
-		_, open := arrivalShares(&t.c.Plan)
-		opened = opened || open
 		for n, o := range t.trials {
 			left[a.Candidates[i].Points[n].Left.Code]++
-			local = local || o.record.Counts.LocalRefusals > 0
 			shared = shared || o.record.Server.Kind == "private" || o.record.Server.Kind == "embedded"
 		}
 	}
-	for _, w := range []struct {
-		is  bool
-		why Reason
-	}{{opened, Reason{Code: Opened}}, {local, Reason{Code: LocalLine}}, {shared, Reason{Code: SharedHost, Of: float64(a.Env.CPUs)}}} {
-		if w.is {
-			list = append(list, w.why)
-		}
+	if shared {
+		list = append(list, Reason{Code: SharedHost, Of: float64(a.Env.CPUs)})
 	}
 	for _, code := range []Code{Machine, Slow, Others, Host, Partial} {
 		if left[code] > 0 {

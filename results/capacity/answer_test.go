@@ -117,7 +117,7 @@ func TestOverall(t *testing.T) {
 		{nil, Undecided},
 		{[]Verdict{Sustains, RulesOut, Undecided}, Sustains},
 		{[]Verdict{Sustains, Violated}, Violated},
-		{[]Verdict{RulesOut, Dropped}, RulesOut},
+		{[]Verdict{RulesOut, RulesOut}, RulesOut},
 		{[]Verdict{RulesOut, Undecided}, Undecided},
 		{[]Verdict{RulesOut, Failed}, Undecided},
 	} {

@@ -8,8 +8,7 @@
 //  1. Analysis, without a server: no lock serves a key faster than its holds follow one another.
 //  2. A pilot at the level that is asked for and above it, or lower and lower, until one level kept the objectives and
 //     one broke them or is near what is possible.
-//  3. A search. A fit of the share of late arrivals over the level (Fit) chooses the levels. Candidates take turns, and
-//     the worse half is left out after a few rounds.
+//  3. A search. A fit of the share of late arrivals over the level (Fit) chooses the levels. Candidates take turns.
 //  4. A confirmation by fresh trials at the lower end of the interval, since the best of several estimates is an
 //     overestimate (the winner's curse).
 //
@@ -89,7 +88,6 @@ const (
 	RulesOut  Verdict = "ruled out" // the upper end is below it, or no lock can carry the load
 	Undecided Verdict = "undecided" // the interval holds it, the budget was too small, or the machine was the limit
 	Violated  Verdict = "violated"  // two clients held a key at once
-	Dropped   Verdict = "left out"  // others did better, after few trials
 	Failed    Verdict = "failed"    // no trial worked
 )
 
@@ -98,7 +96,7 @@ type Code string
 
 // The reasons why a candidate does not sustain a level, why a trial does not count, and what to know of an answer.
 const (
-	Impossible  Code = "impossible"      // the hottest key would have to be held for Share of the time
+	Impossible  Code = "impossible" // the hottest key would have to be held for Share of the time
 	Rare        Code = "too few arrivals"
 	Untried     Code = "not tried"
 	AtMost      Code = "at most"           // Level is the upper end of what it sustains
@@ -113,14 +111,11 @@ const (
 	Within      Code = "within"            // the level asked for lies within its interval, Low to High
 	Refuted     Code = "refuted"           // fresh trials at the lower end of its interval broke the objectives
 	Unconfirmed Code = "unconfirmed"       // the budget was used up before fresh trials
-	Behind      Code = "behind"            // the best, after N trials
 	Chance      Code = "chance"            // its interval is just above, which is no proof among N candidates
 	Broken      Code = "violations"        // N of them
 	Partial     Code = "partial"           // Text says why
 
-	Opened     Code = "closed classes"  // no class is open: all are, in the proportions in which they would ask
 	SharedHost Code = "shared machine"  // the server runs on the Of cores of lockbench
-	LocalLine  Code = "local line"      // clients of a process wait for each other within it
 	LeftOut    Code = "trials left out" // N trials do not count, since Text
 )
 
@@ -194,7 +189,7 @@ type CandidateAnswer struct {
 
 	Occupies  Range        `json:"occupies_ns"`         // for how long a lock occupies its key: hold and hand-off; 0: not measured
 	Resources []Resource   `json:"resources,omitempty"` // the first to be used up first
-	Cost      results.Cost `json:"cost"` // of a lock at the highest level that kept the objectives
+	Cost      results.Cost `json:"cost"`                // of a lock at the highest level that kept the objectives
 
 	Points []Point `json:"points,omitempty"` // its trials
 	Curve  []Point `json:"curve,omitempty"`  // the fit; share only
@@ -203,7 +198,7 @@ type CandidateAnswer struct {
 // Resource is what an arrival takes of something there is only so much of (utilisation law, U = X·D; Denning and
 // Buzen 1978).
 type Resource struct {
-	Name   string  `json:"name"`   // "hottest key", "server CPU", "connections", "clients", "generator"
+	Name   string  `json:"name"`   // "hottest key", "server CPU", "connections", "generator"
 	Demand Range   `json:"demand"` // of one arrival, in seconds of one unit
 	Units  float64 `json:"units"`  // cores, connections; 0: nobody knows
 	Full   Range   `json:"full"`   // arrivals a second at which it is used up; 0: unknown

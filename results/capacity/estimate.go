@@ -11,14 +11,6 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
-const (
-	// mayLack is the share of the arrivals that trials may lack and still be some at their level.
-	mayLack = 0.02
-	// looks is how often trials in which the machine was the limit are judged: when there are enough of them for the first
-	// time, and with twice as many. Who looks after each trial finds what he wants by chance.
-	looks = 2
-)
-
 // estimate returns the level that meets all goals, with its interval. Failures that no fit explains rule out levels at
 // which more fail than may, beyond chance, and those above.
 func (t *track) estimate() Range {
@@ -64,7 +56,7 @@ func byLevel(all []observed) {
 }
 
 // claim returns the level that the trials so far show to be sustained: the lower end of the interval, but none above the
-// highest at which a trial kept the goals without the machine being the limit.
+// highest at which a trial kept the goals.
 func (t *track) claim() float64 {
 	best, _ := t.kept()
 	return min(t.estimate().Low, best.level)
@@ -107,15 +99,9 @@ func (t *track) measured() (least float64) {
 	return least
 }
 
-// shows reports whether a trial counts, or shows that the level that is asked for is carried at the least: though the
-// machine was the limit, it kept the goals.
-func (t *track) shows(o *observed) bool {
-	return o.left.Code == "" || o.left.Code != Partial && t.asked > 0 && equal(o.level, t.asked) && t.keeps(o)
-}
-
-// worked returns the trials at levels from low to high, by their level, also those in which the machine was the limit: a
-// lock that keeps its goals there carries the level at the least.
-func (t *track) worked(low, high float64) []observed {
+// trialsAt returns the trials at levels from low to high that worked, by their level, also those that do not count since the
+// machine was the limit and the goals were broken.
+func (t *track) trialsAt(low, high float64) []observed {
 	all := t.those(func(o *observed) bool {
 		return o.left.Code != Partial && !above(low, o.level) && !above(o.level, high)
 	})
@@ -128,7 +114,7 @@ func (t *track) atAsked() []observed {
 	if t.asked == 0 {
 		return nil
 	}
-	return t.worked(t.asked, t.asked)
+	return t.trialsAt(t.asked, t.asked)
 }
 
 // failuresShown reports whether trials at a level, or with those at higher ones, show beyond chance that no more arrivals
@@ -138,7 +124,7 @@ func (t *track) failuresShown(level float64) bool {
 	if !t.goals[last].failures {
 		return true
 	}
-	all := t.worked(level, math.Inf(1))
+	all := t.trialsAt(level, math.Inf(1))
 	for n := range all {
 		sum := pool(all[:n+1])
 		if sum.tallies[last].interval(1).High <= t.goals[last].Allowed() {
@@ -148,60 +134,19 @@ func (t *track) failuresShown(level float64) bool {
 	return false
 }
 
-// carries reports whether enough trials at the level that is asked for, or with those of a confirmation above it, kept the
-// goals together. Where no fit claims the level, since the machine was the limit, they have to do so beyond chance.
+// carries reports whether the fit claims the level that is asked for, and enough trials there, or with those of a
+// confirmation above it, kept the goals together.
 func (t *track) carries() bool {
 	if t.asked == 0 {
 		return t.phase == confirmed && t.q.Asked == 0
 	}
 	all := t.atAsked()
 	if len(all) < confirmTrials && t.phase == confirmed {
-		all = t.worked(t.asked, t.confirm)
+		all = t.trialsAt(t.asked, t.confirm)
 	}
-	if len(all) < confirmTrials || !t.failuresShown(t.asked) {
-		return false
-	}
-	if sum := pool(all); !above(t.asked, t.claim()) {
-		return t.keeps(&sum)
-	}
-	return t.keepsBeyondChance(all[:min(looks, len(all)/confirmTrials)*confirmTrials])
+	sum := pool(all)
+	return len(all) >= confirmTrials && t.keeps(&sum) && t.claim() >= t.asked && t.failuresShown(t.asked)
 }
-
-// keepsBeyondChance reports whether several trials had their arrivals, and the shares that the goals allow are above the
-// intervals of those in all together. Late arrivals come together, while a queue is long: the intervals are as wide as the
-// scatter of the trials asks for, and as if the arrivals of one relaxation time were all late or all in time, since few
-// trials show no scatter if long queues are rare. They are widened for the number of candidates and looks (Bonferroni).
-func (t *track) keepsBeyondChance(all []observed) bool {
-	sum, window := pool(all), 0.0
-	for _, o := range all {
-		window += o.record.Elapsed.Seconds()
-	}
-	if due := t.q.throughput(t.c, t.asked, t.occupied()) * window; t.q.Axis == Rates &&
-		float64(sum.arrivals) < (1-mayLack)*due-3*math.Sqrt(due) {
-		return false
-	}
-	wide := math.Sqrt2 * math.Erfinv(1-0.05/float64(looks*len(t.q.Candidates))) / normal95
-	together := max(1, t.q.throughput(t.c, t.asked, t.occupied())*t.c.Shares[0]*t.q.relaxation(t.c, t.asked, t.occupied()))
-	for i, g := range t.goals {
-		n, scatter := sum.tallies[i], 0.0
-		for _, o := range all {
-			off := float64(o.tallies[i].broke) - n.share()*float64(o.tallies[i].of)
-			scatter += off * off / max(1e-9, n.share()*(1-n.share())*float64(o.tallies[i].of)) / float64(len(all)-1)
-		}
-		packed := fewScatter * max(1, scatter)
-		if !g.failures {
-			packed = max(packed, together)
-		}
-		if n.interval(wide*wide*packed).High > g.Allowed() {
-			return false
-		}
-	}
-	return true
-}
-
-// fewScatter widens an interval, in variances, for the scatter of four trials being known so badly: Student's quantile with
-// three degrees of freedom by the normal one, squared.
-const fewScatter = (3.18 / normal95) * (3.18 / normal95)
 
 // responses returns the time to a grant at the quantile of each objective: in the median of the trials at the level that is
 // asked for, in the best of them if that is not carried, or at the highest level that was kept if none is asked for.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAt(t *testing.T) {
-		hold := spec.Load{Hold: 5 * time.Millisecond, Clients: 3}
+	hold := spec.Load{Hold: 5 * time.Millisecond, Clients: 3}
 	open := func(rate_ string, arrival string) spec.Load {
 		l := hold
 		l.Rate, l.Arrival = rate(rate_), arrival

@@ -15,6 +15,8 @@ import (
 const QueueGrew = "stopped: more arrivals waited than the objective allows, and their number grew"
 
 const (
+	// mayLack is the share of the arrivals that a trial may lack, beside chance.
+	mayLack = 0.02
 	// lagShare is the part of an objective's limit that a late generator may take of it, for 1 % of the arrivals.
 	lagShare = 0.1
 	// neighbourShare is the part of the cores that others may use: beyond it the figures are those beside them.
@@ -72,6 +74,7 @@ type observed struct {
 	granted  float64       // share of those that were not refused
 	tallies  []tally       // of each goal
 	fast     time.Duration // what one grant in ten took at most: nearly no wait in line, at a low level
+	limited  bool          // the machine was the limit
 	left     Reason        // why it does not count; empty if it does
 }
 
@@ -112,7 +115,7 @@ func (t *track) observe(r *results.Record) observed {
 	case err != nil || o.tallies[0].of == 0:
 		o.left = Reason{Code: Partial, Text: "no arrival was granted"}
 	default:
-		o.fast, o.left = results.Quantile(hist, 0.1), t.leftOut(r)
+		o.fast, o.left = results.Quantile(hist, 0.1), t.leftOut(&o)
 	}
 	return o
 }
@@ -120,7 +123,9 @@ func (t *track) observe(r *results.Record) observed {
 // outcomes returns those of the arrivals, and how many seconds all have taken whose time is known. Classes that stay closed
 // loops beside open ones are left out.
 func outcomes(r *results.Record, axis Axis) (sum results.Counts, took float64) {
-	times := func(l map[results.Metric]results.Latency) float64 { return total(l[figures[axis]]) + total(l[results.Refusal]) }
+	times := func(l map[results.Metric]results.Latency) float64 {
+		return total(l[figures[axis]]) + total(l[results.Refusal])
+	}
 	if len(r.Classes) == 0 {
 		return r.Counts, times(r.Latency)
 	}
@@ -156,14 +161,18 @@ func unreturned(r *results.Record, unfinished int64, took float64, limit time.Du
 	return 0
 }
 
-// leftOut returns why a trial does not count although it ran. A server that has used up its cores is no matter of the
-// machine: a faster one would find the same server.
-func (t *track) leftOut(r *results.Record) Reason {
+// leftOut returns why a trial does not count although it ran: the machine was the limit, and it broke the goals, or had too
+// few arrivals. A lock that keeps them on such a machine carries the level at the least. A server that has used up its cores
+// is no matter of the machine: a faster one would find the same server.
+func (t *track) leftOut(o *observed) Reason {
+	r := o.record
 	_, lag := r.Latency[results.Lag].Tail()
 	_, sent := r.Latency[results.Worker].Tail()
 	tolerable := time.Duration(lagShare * float64(t.q.SLO.Objectives[0].Limit))
 	delayed := r.Generator.Delayed && max(r.Generator.RunQueue, sent) <= tolerable
-	if lag <= tolerable && (!r.Generator.Saturated || delayed) || fullServer(r).Code != "" {
+	o.limited = (lag > tolerable || r.Generator.Saturated && !delayed) && fullServer(r).Code == ""
+	due := Offered(&r.Plan) * r.Elapsed.Seconds()
+	if !o.limited || t.keeps(o) && float64(o.arrivals) >= (1-mayLack)*due-3*math.Sqrt(due) {
 		return Reason{}
 	}
 	return usedBy(r, lag)

@@ -49,10 +49,6 @@ const (
 	minQueueLimit = 100
 )
 
-// halvings are the rounds after which the worse half of the candidates is left out (successive halving; Jamieson and
-// Talwalkar, Non-stochastic best arm identification, AISTATS 2016).
-var halvings = []int{4, 8, 16}
-
 // Time returns how long all trials may take.
 func (q *Question) Time() time.Duration {
 	if q.Budget > 0 {
@@ -157,7 +153,9 @@ func (q *Question) minTrial(c *Candidate) time.Duration {
 // bursts ends where one more would begin.
 func (q *Question) windows(c *Candidate, level, occupied, arrivals float64) (warmup, window time.Duration) {
 	each, relaxation := q.each(), q.relaxation(c, level, occupied)
-	clamp := func(shortest, wanted, longest time.Duration) time.Duration { return max(shortest, min(wanted, longest)) }
+	clamp := func(shortest, wanted, longest time.Duration) time.Duration {
+		return max(shortest, min(wanted, longest))
+	}
 	warmup, window = q.shortest(c)
 	warmup = clamp(warmup, nanoseconds(warmupRelaxations*relaxation), each/4).Round(time.Millisecond)
 	wanted := max(arrivals/q.throughput(c, level, occupied), windowRelaxations*relaxation)
@@ -306,10 +304,6 @@ func (s *Search) nextRound() {
 		}
 		return
 	}
-	if slices.Contains(halvings, s.round) {
-		s.halve()
-		in = slices.DeleteFunc(in, func(t *track) bool { return t.stage() == "" })
-	}
 	if s.round++; len(in) == 0 || s.round > maxRounds {
 		s.ratify()
 		return
@@ -317,31 +311,6 @@ func (s *Search) nextRound() {
 	rng := rand.New(rand.NewPCG(s.q.Seed, uint64(s.round)))
 	rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
 	s.turn = in
-}
-
-// halve leaves out the worse half of the candidates, but for those whose interval overlaps that of one of the best few.
-func (s *Search) halve() {
-	in := slices.DeleteFunc(slices.Clone(s.tracks), func(t *track) bool { return t.phase == over })
-	slices.SortStableFunc(in, func(a, b *track) int { return cmp.Compare(b.estimate().Mid, a.estimate().Mid) })
-	keep := (len(in) + 1) / 2
-	if len(in) < 2 {
-		return
-	}
-	low := in[0].estimate().Low
-	for _, t := range in[:min(bestFew, keep)] {
-		low = min(low, t.estimate().Low)
-	}
-	for _, t := range in[keep:] {
-		switch {
-		case t.fits == nil || t.estimate().High >= low:
-		case t.asked > 0 && t.carries():
-			t.phase = settled
-		case t.excluded():
-			t.end(RulesOut, t.atMost())
-		default:
-			t.end(Dropped, Reason{Code: Behind, N: int64(len(t.trials))})
-		}
-	}
 }
 
 // trial returns the next trial of t.

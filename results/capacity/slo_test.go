@@ -8,7 +8,7 @@ import (
 
 func TestParseSLO(t *testing.T) {
 	for text, want := range map[string]string{
-		"response.p99<20ms": "response.p99<20ms",
+		"response.p99<20ms":                               "response.p99<20ms",
 		" errors < 0.1% ,\n response.p99 < 20ms ":         "response.p99<20ms,errors<0.1%",
 		"response.p99.9<1s,response.p50<5ms,violations=0": "response.p50<5ms,response.p99.9<1s",
 		"response.p999<1500ms,errors<0.005":               "response.p99.9<1.5s,errors<0.5%",

@@ -3,6 +3,7 @@ package capacity
 // One candidate: where it stands, what a trial changes in that, and at which level the next one is.
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -184,41 +185,22 @@ func (t *track) add(r *results.Record) (again bool) {
 	return false
 }
 
-// leave draws the consequences of a trial of which the machine was the limit. Trials stay below its level, halfway to the
-// highest one that was made, or that is asked for and was not tried. Where others use the machine a lower level would not
-// help.
+// leave draws the consequences of a trial that does not count: trials stay below its level, halfway to the highest one that
+// was made. Where others use the machine a lower level would not help.
 func (t *track) leave(o *observed) {
-	counted := t.counted()
-	switch {
-	case t.shows(o): // what is asked for is carried so far, which is no limit
-		if done := t.carries(); done && t.phase == confirming {
-			t.phase = confirmed
-		} else if len(counted) == 0 && (done || len(t.trials) >= maxPilots) {
-			t.phase = settled
-		}
-		return
-	case o.left.Code != Others && o.left.Code != Host:
-		made := 0.0
-		for _, other := range counted {
-			made = max(made, other.level)
-		}
-		if t.asked < o.level {
-			made = max(made, t.asked)
-		}
-		if made == 0 {
-			made = o.level / fall
-		}
+	best, _ := t.kept()
+	if o.left.Code != Others && o.left.Code != Host {
+		made := cmp.Or(best.level, o.level/fall)
 		next := math.Sqrt(made * o.level)
 		if next < nearlyMade*made {
 			next = made
 		}
 		t.cap = min(t.cap, next)
 	}
-	best, _ := t.kept()
 	switch {
 	case t.phase == piloting && best.level > 0:
 		t.startFit()
-	case t.phase == piloting && len(t.trials)-len(counted) >= maxPilots/2:
+	case t.phase == piloting && len(t.trials)-len(t.counted()) >= maxPilots:
 		t.phase = settled
 	case t.phase == confirming:
 		if t.confirm = min(t.confirm, t.tidy(t.cap)); t.confirm < max(t.least(), t.q.Asked) {

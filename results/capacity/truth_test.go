@@ -122,7 +122,7 @@ func TestLost(t *testing.T) {
 				of.m.lost = lost
 				a, _ := run(t, q, of.m)
 				c := a.Candidates[0]
-				if late := c.Points[0].Share.Mid; c.Verdict == Sustains != (lost < 0.01) && (lost == 0 || lost > 0.01) ||
+				if late := c.Points[0].Share.Mid; lost == 0 && c.Verdict == RulesOut || lost > 0.01 && c.Verdict == Sustains ||
 					late < 0.7*lost-0.004 || late > 1.6*lost+0.005 {
 					t.Errorf("%s, %v/s, %.1f %% lost: %.2f %% count as late: %s, %+v: %+v",
 						name, of.rate, 100*lost, 100*late, c.Verdict, c.Sustains, c.Why)
@@ -222,7 +222,7 @@ func TestLongLimit(t *testing.T) {
 	}
 }
 
-// TestBurstsSaturate has bursts that lockbench cannot send at once: the machine idles between them, and a lower rate helps.
+// TestBurstsSaturate has bursts that lockbench cannot send at once, while the machine idles between them.
 // Nobody is told to take a larger machine.
 func TestBurstsSaturate(t *testing.T) {
 	q := asked(p99Under20ms, 100, 1)
@@ -230,7 +230,7 @@ func TestBurstsSaturate(t *testing.T) {
 	p.Hold, p.Burst, p.TryOnly = 100*time.Millisecond, time.Second, 1
 	m := meter{hold: time.Microsecond, saturated: 400, cores: 0.1, lag: 3 * time.Millisecond}
 	a, trials := run(t, q, m)
-	if c := a.Candidates[0]; a.Verdict != Sustains || !c.AtLeast || c.Sustains.Low < 100 || c.Sustains.Low >= 400 {
+	if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Low < 100 {
 		t.Errorf("%s: %+v, %+v", a.Verdict, c.Sustains, c.Why)
 	}
 	if n := trials[0][0].Plan.Clients; n > firstBurst {

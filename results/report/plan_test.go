@@ -58,7 +58,7 @@ func TestPlanAnswers(t *testing.T) {
 		"five": {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) · 2 of 5 sustain 3,000/s (good)", "candidate | sustains | headroom | p99 | breaks first",
 			"risk | a holder that is paused beyond its lease works on without the lock",
 			"lost | go-redis set-nx (wait backoff): 3,000/s lies within its interval, 2,903/s to 3,203/s",
-			"lost | etcd: it sustains 764/s at the most: its server used 0.97 of 1 core", "lost | postgres advisory: behind the best after 4 trials"},
+			"lost | etcd: it sustains 764/s at the most: its server used 0.97 of 1 core", "lost | postgres advisory: it sustains 1,822/s at the most"},
 		"one": {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) (good)\nresponse.p99<20ms,response.p99.9<50ms ·",
 			"headroom | p99, p99.9 |", "9.31 ms, 31.0 ms", "next | lockbench prove -driver rueidis -lock queue", "!carry", "!chart"},
 		"most":    {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) (good)", "!3,000/s", "!headroom"},
@@ -89,7 +89,7 @@ func TestPlanReasons(t *testing.T) {
 	all := capacity.Reason{Level: 1234, Low: 1000, High: 2000, Share: 0.12, Allowed: 0.01, Cores: 1.5, Of: 2, Time: time.Second, N: 3, Text: "why"}
 	for _, code := range []capacity.Code{capacity.Impossible, capacity.Rare, capacity.Untried, capacity.AtMost, capacity.ServerFull, capacity.Failing,
 		capacity.Late, capacity.Unproven, capacity.Others, capacity.Host, capacity.Machine, capacity.Slow, capacity.Within, capacity.Refuted,
-		capacity.Unconfirmed, capacity.Behind, capacity.Chance, capacity.Broken, capacity.Opened, capacity.SharedHost, capacity.LocalLine, capacity.LeftOut} {
+		capacity.Unconfirmed, capacity.Chance, capacity.Broken, capacity.SharedHost, capacity.LeftOut} {
 		all.Code = code
 		if why, _ := PlanReason(&capacity.Answer{Asked: 1500}, all); why == "why" || strings.Contains(why, "%!") || strings.Contains(why, format.None) {
 			t.Errorf("%s: %q", code, why)

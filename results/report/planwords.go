@@ -52,18 +52,12 @@ func PlanReason(a *capacity.Answer, r capacity.Reason) (why, next string) {
 		return say("fresh trials at %s broke the objective", at), larger
 	case capacity.Unconfirmed:
 		return "the budget ended before fresh trials confirmed it", larger
-	case capacity.Behind:
-		return say("behind the best after %s", format.Plural(r.N, "trial")), ""
 	case capacity.Chance:
 		return say("just above what is asked for, by chance among %d candidates", r.N), larger
 	case capacity.Broken:
 		return say("two clients held a key at once, %s", format.Plural(r.N, "time")), ""
-	case capacity.Opened:
-		return "clients of closed loops became arrivals", ""
 	case capacity.SharedHost:
 		return say("the server shared %s with lockbench", format.Plural(int(r.Of), "core")), ""
-	case capacity.LocalLine:
-		return "clients of one process waited within it: see -lockers", ""
 	case capacity.LeftOut:
 		return say("%s left out: %s", format.Plural(r.N, "trial"), r.Text), ""
 	}

@@ -37,7 +37,7 @@ func Answer(name string) *capacity.Answer {
 		one("rueidis set-nx (wait pubsub)", capacity.Sustains, 0.92, capacity.Reason{})
 		one("go-redis set-nx (wait backoff)", undecided, 0.88, capacity.Reason{Code: capacity.Within, Low: 2903, High: 3203})
 		one("etcd", capacity.RulesOut, 0.21, capacity.Reason{Code: capacity.ServerFull, Level: 764, Cores: 0.97, Of: 1})
-		one("postgres advisory", capacity.Dropped, 0.5, capacity.Reason{Code: capacity.Behind, N: 4})
+		one("postgres advisory", capacity.RulesOut, 0.5, capacity.Reason{Code: capacity.AtMost, Level: 1822})
 		a.Warnings = []capacity.Reason{{Code: capacity.SharedHost, Of: 8}}
 		a.Skipped = []string{"mysql get-lock: no server: mysqld is not installed"}
 	case "one":
@@ -82,8 +82,8 @@ func Answer(name string) *capacity.Answer {
 			untried("redsync", undecided, capacity.Reason{Code: capacity.Untried})}
 	case "crowd":
 		for i := range 11 {
-			one("rueidis "+strings.Repeat("set-nx ", 1+i/4)+"(wait "+string(rune('a'+i))+")", capacity.Dropped, 0.9-0.05*float64(i),
-				capacity.Reason{Code: capacity.Behind, N: 4})
+			one("rueidis "+strings.Repeat("set-nx ", 1+i/4)+"(wait "+string(rune('a'+i))+")", capacity.RulesOut, 0.9-0.05*float64(i),
+				capacity.Reason{Code: capacity.AtMost, Level: 2900})
 		}
 	case "hostile":
 		const evil = "`x`](http://e.example)|**b**<script>alert(1)</script>\"'&\x00\x1b[31m\u202e::error::y\nz"
