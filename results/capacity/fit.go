@@ -142,11 +142,6 @@ func (f *Fit) Occupies() Range {
 	return Range{r.Low * 1e9, r.Mid * 1e9, r.High * 1e9}
 }
 
-// Noise returns the relative scatter of S between trials.
-func (f *Fit) Noise() Range {
-	return f.grid.weigh(f.posterior(), f.grid.noises())
-}
-
 func (f *Fit) posterior() []float64 {
 	if f.weight == nil {
 		f.weight = f.grid.normalise(f.total)

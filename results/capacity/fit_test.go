@@ -89,7 +89,6 @@ func TestFitExtremes(t *testing.T) {
 			}
 			ordered(t, "the interval", f.Interval())
 			ordered(t, "S", f.Occupies())
-			ordered(t, "the noise", f.Noise())
 			ordered(t, "the share", f.Share(500))
 			if rate := f.NextRate(1); rate <= 0 || math.IsInf(rate, 0) {
 				t.Errorf("the next rate is %v", rate)
@@ -129,7 +128,7 @@ func TestFitPredicts(t *testing.T) {
 		if r := f.Occupies(); r.Low <= 1e6 && 1e6 <= r.High {
 			service++
 		}
-		noise = append(noise, f.Noise().Mid)
+		noise = append(noise, f.grid.noise(f.posterior()))
 		if f.Share(0.5*truth).Mid > f.Share(truth).Mid || f.Share(truth).Mid > f.Share(2*truth).Mid {
 			t.Error("the share falls with the rate")
 		}
@@ -154,7 +153,7 @@ func TestFitNoise(t *testing.T) {
 			f := m.search(24)
 			r := f.Interval()
 			w += (r.High - r.Low) / r.Mid
-			s += f.Noise().Mid
+			s += f.grid.noise(f.posterior())
 		}
 		width, noise = append(width, w), append(noise, s)
 	}

@@ -109,30 +109,13 @@ func (g *grid) places() int { return len(g.service) - 2*g.margin }
 
 // noisy puts the mean of over, which is given for all of g.service, over the machine's noise into out.
 func (g *grid) noisy(out, over []float64, k *kernel) {
-	// Where over does not change there is nothing to do.
-	from, to := 0, len(over)
-	for from < to-1 && over[from+1] == over[0] {
-		from++
-	}
-	for to > from+1 && over[to-2] == over[len(over)-1] {
-		to--
-	}
-	half := k.half()
 	for i := range out {
-		first, last := g.margin+i-half, g.margin+i+half
-		switch {
-		case last <= from:
-			out[i] = over[0]
-		case first >= to-1:
-			out[i] = over[len(over)-1]
-		default:
-			sum := 0.0
-			for _, w := range k.weights {
-				sum += over[first] * w
-				first += k.stride
-			}
-			out[i] = sum
+		sum, at := 0.0, g.margin+i-k.half()
+		for _, w := range k.weights {
+			sum += over[at] * w
+			at += k.stride
 		}
+		out[i] = sum
 	}
 }
 
@@ -162,7 +145,7 @@ func (g *grid) sustainable(c2, noise, allowed float64) []float64 {
 }
 
 // solve returns ln(rate·service) at which the mean share over the noise is the allowed one, given the logarithm of that,
-// by the method of false position (Illinois) from a guess.
+// by bisection about a guess.
 func (g *grid) solve(service, c2, noise, allowed, guess float64) float64 {
 	slower := make([]float64, len(noiseNodes))
 	for i, z := range noiseNodes {
@@ -176,42 +159,22 @@ func (g *grid) solve(service, c2, noise, allowed, guess float64) float64 {
 		return math.Log(sum+1e-300) - allowed
 	}
 	const (
-		first  = 0.005 // of a bracket
-		widest = 50    // no rate is that far from a guess: e^50 times
+		first     = 0.005 // of a bracket
+		widest    = 50    // no rate is that far from a guess: e^50 times
+		precision = 1e-4
 	)
 	low, high := guess-first, guess+first
-	offLow, offHigh := off(low), off(high)
-	for step := 2 * first; offLow > 0 && step < widest; step *= 2 {
-		high, offHigh = low, offLow
-		low -= step
-		offLow = off(low)
+	for step := 2 * first; off(low) > 0 && step < widest; step *= 2 {
+		low, high = low-step, low
 	}
-	for step := 2 * first; offHigh < 0 && step < widest; step *= 2 {
-		low, offLow = high, offHigh
-		high += step
-		offHigh = off(high)
+	for step := 2 * first; off(high) < 0 && step < widest; step *= 2 {
+		low, high = high, high+step
 	}
-	side := 0
-	for range 60 {
-		if high-low < 1e-5 {
-			break
-		}
-		mid := (low*offHigh - high*offLow) / (offHigh - offLow)
-		switch at := off(mid); {
-		case math.Abs(at) < 1e-3:
-			return mid
-		case at < 0:
-			low, offLow = mid, at
-			if side < 0 {
-				offHigh /= 2
-			}
-			side = -1
-		default:
-			high, offHigh = mid, at
-			if side > 0 {
-				offLow /= 2
-			}
-			side = 1
+	for high-low > precision {
+		if mid := (low + high) / 2; off(mid) < 0 {
+			low = mid
+		} else {
+			high = mid
 		}
 	}
 	return low
@@ -234,47 +197,23 @@ var noiseNodes, noiseWeights = func() (nodes, weights []float64) {
 }()
 
 // likelihood returns the log of the likelihood of a trial, for each cell.
-//
-// Most of the grid says the same: all are late there, or all are in time. Only the stretch between is worked out, which
-// takes a fifth of the time.
 func (g *grid) likelihood(o Observation) []float32 {
-	lates := make([][]float64, len(priorC2))
-	cluster := make([]float64, len(g.service))
-	for c, c2 := range g.shape.scatter() {
-		lates[c] = make([]float64, len(g.service))
-		for i, service := range g.service {
-			lates[c][i] = g.shape.late(o.Level, service, c2)
-			cluster[i] = g.shape.cluster(o.Level, service)
-		}
-	}
 	out := make([]float32, 0, len(g.prior))
-	exact := make([]float64, len(g.service))
-	mean := make([]float64, g.places())
-	chances := make([]chance, len(g.service))
+	exact, mean := make([]float64, len(g.service)), make([]float64, g.places())
 	for _, packed := range gridPacked {
-		for i := range chances {
-			if i > 0 && cluster[i] == cluster[i-1] {
-				chances[i] = chances[i-1]
-			} else {
-				chances[i] = newChance(o, packed*cluster[i], g.over)
-			}
-		}
-		for _, late := range lates {
-			for i := range exact {
-				if i > 0 && late[i] == late[i-1] {
-					exact[i] = exact[i-1]
-				} else {
-					exact[i] = chances[i].of(late[i])
+		for _, c2 := range g.shape.scatter() {
+			last, was := math.NaN(), 0.0 // most of the grid says the same: all are late there, or all are in time
+			for i, service := range g.service {
+				if late := g.shape.late(o.Level, service, c2); late != last {
+					c := newChance(o, packed*g.shape.cluster(o.Level, service), g.over)
+					last, was = late, c.of(late)
 				}
+				exact[i] = was
 			}
 			for j := range g.kernels {
 				g.noisy(mean, exact, &g.kernels[j])
-				for i, p := range mean {
-					if i > 0 && p == mean[i-1] {
-						out = append(out, out[len(out)-1])
-					} else {
-						out = append(out, float32(math.Log(p+impossible)))
-					}
+				for _, p := range mean {
+					out = append(out, float32(math.Log(p+impossible)))
 				}
 			}
 		}
@@ -364,19 +303,9 @@ func (g *grid) services() []float64 {
 }
 
 // noise returns the mean of the noise.
-func (g *grid) noise(places []float64) float64 {
-	sum := 0.0
-	for i, noise := range g.noises() {
-		sum += places[i] * noise
+func (g *grid) noise(places []float64) (sum float64) {
+	for i, p := range places {
+		sum += p * gridNoise[i/g.places()%len(gridNoise)]
 	}
 	return sum
-}
-
-// noises returns the noise of each place.
-func (g *grid) noises() []float64 {
-	var each []float64
-	for _, noise := range gridNoise {
-		each = append(each, slices.Repeat([]float64{noise}, g.places())...)
-	}
-	return slices.Repeat(each, len(priorC2))
 }
