@@ -10,23 +10,23 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
-	"github.com/lockbench/lockbench/results/capacity/queue"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// TestSearch plans for a lock whose rate is known: each of its keys is an M/M/1 or an M/D/1 queue, as hand-offs within this
+// TestSearch plans for a lock whose rate is known: each of its keys is an M/M/1 or an M/D/1 queue, or has a closed loop, as hand-offs within this
 // process take no time of the made-up clock.
 func TestSearch(t *testing.T) {
 	type known struct {
 		hold string
 		keys int
 		slo  string
-		tail queue.Tail
-		want float64 // arrivals a second
+		want float64 // arrivals a second, or clients
 	}
-	mm1 := known{"exp:1ms", 1, "response.p99<20ms", queue.Kingman(1), 782}
-	md1 := known{"1160us", 10, "response.p99<10ms", queue.MD1, 6593}
-	searches := []known{mm1, md1, mm1, md1, mm1}
+	mm1 := known{"exp:1ms", 1, "response.p99<20ms", 782}
+	md1 := known{"1160us", 10, "response.p99<10ms", 6593}
+	// Of 40 clients each finds 39 before it, whose holds take 50 ms at the most in 95 % of the cases (Erlang's distribution).
+	clients := known{"exp:1ms", 1, "acquire.p95<50ms", 40}
+	searches := []known{mm1, md1, clients, mm1, md1, mm1, clients}
 	if testing.Short() {
 		searches = searches[:1]
 	}
@@ -42,7 +42,9 @@ func TestSearch(t *testing.T) {
 			for range k.keys {
 				c.Shares = append(c.Shares, 1/float64(k.keys))
 			}
-			q.Candidates = []capacity.Candidate{c}
+			if q.Candidates = []capacity.Candidate{c}; q.SLO.Closed {
+				q.Axis, q.Most = capacity.Clients, 400
+			}
 			if err := q.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +63,7 @@ func TestSearch(t *testing.T) {
 			got := a.Candidates[0]
 			t.Logf("%d trials: %+v", len(got.Points), got.Sustains)
 			if a.Verdict != capacity.Sustains || math.Abs(got.Sustains.Mid/k.want-1) > 0.05 || got.Sustains.Low > k.want || got.Sustains.High < k.want {
-				t.Errorf("%s: %+v, want %v: %s", a.Verdict, got.Sustains, k.want, got.Why)
+				t.Errorf("%s: %+v, want %v: %+v", a.Verdict, got.Sustains, k.want, got.Why)
 			}
 		})
 	}

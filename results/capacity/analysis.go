@@ -4,11 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lockbench/lockbench/results/capacity/queue"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// Analysis is what is known of a load without a server, if hand-offs are free. Its formulas are in package queue.
+// Analysis is what is known of a load without a server, if hand-offs are free. See keys.
 type Analysis struct {
 	Load       string        `json:"load"` // in words
 	Hold       time.Duration `json:"hold_ns"`
@@ -27,10 +26,10 @@ type Analysis struct {
 type model struct {
 	q     *Question
 	p     *spec.Plan
-	keys  queue.Keys // with the arrivals that wait; none if nobody does
-	hold  float64    // seconds
-	scv   float64    // of the hold
-	think float64    // seconds
+	keys  keys    // with the arrivals that wait; none if nobody does
+	hold  float64 // seconds
+	scv   float64 // of the hold
+	think float64 // seconds
 }
 
 func modelOf(q *Question, c *Candidate) model {
@@ -41,14 +40,14 @@ func modelOf(q *Question, c *Candidate) model {
 		for i := range shares {
 			shares[i] *= waits
 		}
-		m.keys = queue.NewKeys(shares)
+		m.keys = newKeys(shares)
 	}
 	return m
 }
 
 // ceiling returns the highest level that meets the SLO, about; the highest of all if nothing is known that limits it.
 func (m model) ceiling() float64 {
-	most, hottest := float64(spec.MaxRate), m.keys.Hottest()
+	most, hottest := float64(spec.MaxRate), m.keys.hottest()
 	if m.q.Axis == Clients {
 		most = m.q.Most
 	}
@@ -63,7 +62,7 @@ func (m model) ceiling() float64 {
 		case every > 0:
 			most = min(most, inTime/(hottest*every))
 		default:
-			most = min(most, queue.Rate(queue.Kingman((1+m.scv)/2), m.keys, m.hold, o.Limit.Seconds(), o.Allowed()))
+			most = min(most, m.keys.rate(m.hold, (1+m.scv)/2, o.Limit.Seconds(), o.Allowed()))
 		}
 	}
 	return most
@@ -74,11 +73,11 @@ func (m model) ceiling() float64 {
 func Analyse(q *Question, c *Candidate) Analysis {
 	m := modelOf(q, c)
 	a := Analysis{Load: describe(&c.Plan), Hold: nanoseconds(m.hold), Hottest: c.Shares[0], Ceiling: m.ceiling()}
-	hottest := m.keys.Hottest()
+	hottest := m.keys.hottest()
 	if m.hold == 0 || hottest == 0 || q.Axis == Clients {
 		return a
 	}
-	a.Stable, a.Busy = queue.Capacity(hottest, m.hold), queue.Utilisation(q.Asked, hottest, m.hold)
+	a.Stable, a.Busy = 1/(hottest*m.hold), q.Asked*hottest*m.hold // utilisation law: Denning and Buzen 1978
 	if a.Busy >= 1 && c.Traits.Exclusive {
 		a.Impossible = Reason{Code: Impossible, Share: a.Busy}
 		a.FitsHold, a.FitsShare = m.fits()
@@ -90,7 +89,7 @@ func Analyse(q *Question, c *Candidate) Analysis {
 // any key may have for it; 0 if there is none.
 func (m model) fits() (hold time.Duration, share float64) {
 	alone, low, high := m, 0.0, m.hold
-	alone.keys = queue.Keys{{Share: 1, Count: 1}}
+	alone.keys = keys{{1, 1}}
 	share = min(1, alone.ceiling()/m.q.Asked)
 	for range 40 {
 		if m.hold = (low + high) / 2; m.ceiling() >= m.q.Asked {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/lockbench/lockbench/results/capacity/queue"
 )
 
 func millisecondFit() *Fit {
@@ -196,7 +194,7 @@ func TestLateOfBursts(t *testing.T) {
 		{[]float64{1}, 1, 0.5, 0.5, (1 - 2/math.E) / root, 0}, // one, unless there are two and more
 		{[]float64{0.5, 0.5}, 1000, 0.004, 0.1, 1, 0},         // overloaded
 	} {
-		b := bursts{poisson{queue.NewKeys(c.shares), c.wait}, 1}
+		b := bursts{poisson{newKeys(c.shares), c.wait}, 1}
 		within(t, "the share of late ones", b.late(c.rate, c.service, c.c2), c.late, 1e-6)
 	}
 }

@@ -1,10 +1,6 @@
 package capacity
 
-import (
-	"math"
-
-	"github.com/lockbench/lockbench/results/capacity/queue"
-)
+import "math"
 
 // shape is the share of late arrivals, and how they cluster, as functions of the level, of S and of c².
 type shape interface {
@@ -19,7 +15,7 @@ type shape interface {
 }
 
 func newShape(objective Objective, shares []float64, prior FitPrior) shape {
-	line := poisson{queue.NewKeys(shares), max(0, objective.Limit-prior.Fixed).Seconds()}
+	line := poisson{newKeys(shares), max(0, objective.Limit-prior.Fixed).Seconds()}
 	switch {
 	case prior.Closed:
 		return loop{line, prior.Think.Seconds()}
@@ -31,14 +27,14 @@ func newShape(objective Objective, shares []float64, prior FitPrior) shape {
 
 // poisson is the shape for arrivals that come one by one at random.
 type poisson struct {
-	keys queue.Keys
+	keys keys
 	wait float64 // seconds after which an arrival is late: T−t₀
 }
 
 func (poisson) scatter() []float64 { return []float64{0.5, 0.8, 1.28, 2.05, 3.28, 5.25} }
 
 func (p poisson) late(rate, service, c2 float64) float64 {
-	return p.keys.Late(queue.Kingman(c2), rate, service, p.wait)
+	return p.keys.late(rate, service, c2, p.wait)
 }
 
 // fullest is the least 1−ρ of a key in the size of its clusters. Without it a trial in which a key of 2 % is overloaded would
@@ -50,7 +46,7 @@ const fullest = 0.1
 // variance of the late arrivals is 3.2 times that of independent ones, times this: within 10 % for ρ from 0.7 to 0.8, and
 // 2.1 times at 0.9.
 func (p poisson) cluster(rate, service float64) float64 {
-	free := max(fullest, 1-queue.Utilisation(rate, p.keys.Hottest(), service))
+	free := max(fullest, 1-rate*p.keys.hottest()*service)
 	return 1 / (free * free)
 }
 
@@ -62,17 +58,17 @@ type bursts struct {
 }
 
 func (b bursts) late(rate, service, c2 float64) float64 {
-	if rate*b.keys.Hottest()*service >= 1 {
+	if rate*b.keys.hottest()*service >= 1 {
 		return 1
 	}
 	n := rate * b.every
 	late := 0.0
 	for _, g := range b.keys {
-		one := b.behind(n*g.Share, b.wait/service, c2)
+		one := b.behind(n*g.share, b.wait/service, c2)
 		if one < 1e-9 {
 			break
 		}
-		late += float64(g.Count) * one
+		late += float64(g.count) * one
 	}
 	return min(1, late/n)
 }
@@ -108,12 +104,12 @@ func (l loop) late(clients, service, c2 float64) float64 {
 	others := max(0, clients-1) / max(1, clients) // of the clients at a key, those that an arrival finds
 	at := func(busy float64) float64 { return busy / (1 - busy*others) }
 	// The throughput is that at which the clients are all at some key, or thinking.
-	low, high := 0.0, 1/(l.keys.Hottest()*service*max(others, 1e-9))
+	low, high := 0.0, 1/(l.keys.hottest()*service*max(others, 1e-9))
 	for range 30 {
 		rate := (low + high) / 2
 		sum := rate * l.think
 		for _, g := range l.keys {
-			sum += float64(g.Count) * at(rate*g.Share*service)
+			sum += float64(g.count) * at(rate*g.share*service)
 		}
 		if sum < clients {
 			low = rate
@@ -123,11 +119,11 @@ func (l loop) late(clients, service, c2 float64) float64 {
 	}
 	spread, late := math.Sqrt(math.Log1p(c2)), 0.0
 	for _, g := range l.keys {
-		mean := others * at(low*g.Share*service) * service
+		mean := others * at(low*g.share*service) * service
 		if mean <= 0 {
 			break
 		}
-		late += float64(g.Count) * g.Share * 0.5 * math.Erfc((math.Log(l.wait/mean)/spread+spread/2)/math.Sqrt2)
+		late += float64(g.count) * g.share * 0.5 * math.Erfc((math.Log(l.wait/mean)/spread+spread/2)/math.Sqrt2)
 	}
 	return min(1, late)
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/lockbench/lockbench/results/capacity/queue"
 )
 
 // machine is a simulated lock: a queue for each key, whose time of service differs from trial to trial.
@@ -140,13 +138,12 @@ func (m *machine) share(rate float64) float64 {
 	if m.every > 0 || m.random || m.fixed {
 		return m.simulated(rate)
 	}
-	tail := queue.Kingman(1)
-	keys := queue.NewKeys(m.shares)
+	keys := newKeys(m.shares)
 	sum, weights := 0.0, 0.0
 	for z := -5.0; z <= 5; z += 0.05 {
 		w := math.Exp(-z * z / 2)
 		weights += w
-		sum += w * keys.Late(tail, rate, m.service*math.Exp(m.noise*z), m.limit)
+		sum += w * keys.late(rate, m.service*math.Exp(m.noise*z), 1, m.limit)
 	}
 	return sum / weights
 }
@@ -171,7 +168,7 @@ func (m *machine) simulated(rate float64) float64 {
 
 // truth returns the sustainable rate.
 func (m *machine) truth() float64 {
-	low, high := 0.0, queue.Capacity(m.shares[0], m.service)
+	low, high := 0.0, 1/(m.shares[0]*m.service)
 	for range 14 { // to a ten-thousandth of the capacity
 		if mid := (low + high) / 2; m.share(mid) <= m.late {
 			low = mid

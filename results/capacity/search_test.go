@@ -10,7 +10,7 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// mm1 is a lock of which the truth is known: with p99 < 20 ms it sustains truth arrivals a second (queue.Rate).
+// mm1 is a lock of which the truth is known: with p99 < 20 ms it sustains truth arrivals a second (keys.rate).
 var mm1 = meter{hold: 900 * time.Microsecond, handoff: 100 * time.Microsecond, exponential: true}
 
 const (

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/capacity/queue"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -61,7 +60,7 @@ type track struct {
 	c       *Candidate
 	index   int
 	goals   []goal
-	keys    queue.Keys
+	keys    keys
 	ceiling float64 // by the model
 	stable  float64 // level from which the hottest key is always taken, by the holds as planned; infinite if nothing is known
 	asked   float64 // the level of trials that is no less than the one asked for; 0: none is
@@ -82,7 +81,7 @@ type track struct {
 
 func newTrack(q *Question, index int) *track {
 	c := &q.Candidates[index]
-	t := &track{q: q, c: c, index: index, goals: q.goals(c), keys: queue.NewKeys(c.queues()), cap: q.Most,
+	t := &track{q: q, c: c, index: index, goals: q.goals(c), keys: newKeys(c.queues()), cap: q.Most,
 		ceiling: modelOf(q, c).ceiling(), cost: q.minTrial(c)}
 	if t.cap == 0 {
 		t.cap = spec.MaxRate

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
-	"github.com/lockbench/lockbench/results/capacity/queue"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -182,7 +181,7 @@ func TestNoHold(t *testing.T) {
 // nothing is claimed beyond what it carries, whatever rate is asked for, and the server is named.
 func TestServerLine(t *testing.T) {
 	m := meter{through: 200 * time.Microsecond, handoff: 10 * time.Microsecond, noise: 0.02, kind: "external", serverCPU: 200 * time.Microsecond}
-	truth := queue.Rate(queue.Kingman(0.5), queue.NewKeys([]float64{1}), m.through.Seconds(), 0.02, 0.01)
+	truth := newKeys([]float64{1}).rate(m.through.Seconds(), 0.5, 0.02, 0.01)
 	for _, rate := range []float64{0, 3000, 8000, 20000} {
 		q := asked(p99Under20ms, rate, 1)
 		c := &q.Candidates[0]
@@ -203,7 +202,7 @@ func TestServerLine(t *testing.T) {
 // late, so that a short one would show an endless queue as none.
 func TestLongLimit(t *testing.T) {
 	const limit, hold = 5 * time.Second, 500 * time.Millisecond
-	truth := queue.Rate(queue.Kingman(1), queue.NewKeys([]float64{1}), hold.Seconds(), limit.Seconds(), 0.1)
+	truth := newKeys([]float64{1}).rate(hold.Seconds(), 1, limit.Seconds(), 0.1)
 	plans, missed := map[bool]int{true: 2, false: 10}[testing.Short()], 0
 	for seed := range uint64(plans) {
 		q := asked("response.p90<5s", 0, 1)
