@@ -192,7 +192,7 @@ func (s *Search) Candidate(i int) CandidateAnswer {
 	case measured > 0: // else the fit has but its guess
 		a.Occupies = fit.Occupies()
 	}
-	a.Curve, a.Resources = t.curve(fit, a.Sustains), t.resources(a.Occupies)
+	a.Resources = t.resources(a.Occupies)
 	return a
 }
 
@@ -229,20 +229,6 @@ func (t *track) points() (list []Point) {
 		p := Point{Level: o.level, Share: o.tallies[i].interval(1), P99: o.record.Latency[figures[t.q.Axis]].P99,
 			Arrivals: o.arrivals, Stage: o.stage, Left: o.left}
 		list = append(list, p)
-	}
-	return list
-}
-
-// curve returns the fit around the level that is sustained and over all that was tried.
-func (t *track) curve(fit *Fit, r Range) (list []Point) {
-	const places = 25
-	low, high := r.Low, max(r.Low, r.High)
-	for _, o := range t.counted() {
-		low, high = min(low, o.level), max(high, o.level)
-	}
-	for i := 0; low > 0 && i < places; i++ {
-		level := low * math.Pow(high/low, float64(i)/(places-1))
-		list = append(list, Point{Level: level, Share: fit.Share(level)})
 	}
 	return list
 }

@@ -192,7 +192,6 @@ type CandidateAnswer struct {
 	Cost      results.Cost `json:"cost"`                // of a lock at the highest level that kept the objectives
 
 	Points []Point `json:"points,omitempty"` // its trials
-	Curve  []Point `json:"curve,omitempty"`  // the fit; share only
 }
 
 // Resource is what an arrival takes of something there is only so much of (utilisation law, U = X·D; Denning and
@@ -204,7 +203,7 @@ type Resource struct {
 	Full   Range   `json:"full"`   // arrivals a second at which it is used up; 0: unknown
 }
 
-// Point is a trial, or a place on a curve.
+// Point is a trial.
 type Point struct {
 	Level    float64       `json:"rate"`
 	Share    Range         `json:"share"` // of late arrivals

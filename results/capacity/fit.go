@@ -130,11 +130,6 @@ func (f *Fit) jackknife() float64 {
 // Least returns the lowest sustainable rate that the prior leaves possible.
 func (f *Fit) Least() float64 { return f.grid.rate[f.grid.byRate[0]] }
 
-// Share returns the share of late arrivals in the long run at a rate, with its 95 % interval.
-func (f *Fit) Share(rate float64) Range {
-	return f.grid.weigh(f.posterior(), f.grid.shares(rate))
-}
-
 // Occupies returns for how long a lock occupies its key, in nanoseconds, in a trial in which the machine is neither fast
 // nor slow.
 func (f *Fit) Occupies() Range {

@@ -87,7 +87,7 @@ func TestFitExtremes(t *testing.T) {
 			}
 			ordered(t, "the interval", f.Interval())
 			ordered(t, "S", f.Occupies())
-			ordered(t, "the share", f.Share(500))
+			ordered(t, "the share", f.share(500))
 			if rate := f.NextRate(1); rate <= 0 || math.IsInf(rate, 0) {
 				t.Errorf("the next rate is %v", rate)
 			}
@@ -120,14 +120,14 @@ func TestFitPredicts(t *testing.T) {
 	for seed := range n {
 		m.start(seed)
 		f := m.search(trials)
-		if r := f.Share(truth); r.Low <= m.late && m.late <= r.High {
+		if r := f.share(truth); r.Low <= m.late && m.late <= r.High {
 			share++
 		}
 		if r := f.Occupies(); r.Low <= 1e6 && 1e6 <= r.High {
 			service++
 		}
 		noise = append(noise, f.grid.noise(f.posterior()))
-		if f.Share(0.5*truth).Mid > f.Share(truth).Mid || f.Share(truth).Mid > f.Share(2*truth).Mid {
+		if f.share(0.5*truth).Mid > f.share(truth).Mid || f.share(truth).Mid > f.share(2*truth).Mid {
 			t.Error("the share falls with the rate")
 		}
 	}
@@ -245,3 +245,24 @@ func TestBetaAbove(t *testing.T) {
 		within(t, "the probability", betaAbove(c.a, c.b, c.x), c.want, 1e-9)
 	}
 }
+
+// shares returns the share of late arrivals in the long run at a rate, for each place.
+func (g *grid) shares(rate float64) []float64 {
+	n := g.places()
+	out := make([]float64, len(g.rate))
+	exact := make([]float64, len(g.service))
+	at := 0
+	for _, c2 := range g.shape.scatter() {
+		for i, service := range g.service {
+			exact[i] = g.shape.late(rate, service, c2)
+		}
+		for j := range g.kernels {
+			g.noisy(out[at:at+n], exact, &g.kernels[j])
+			at += n
+		}
+	}
+	return out
+}
+
+// share returns it with its 95 % interval.
+func (f *Fit) share(rate float64) Range { return f.grid.weigh(f.posterior(), f.grid.shares(rate)) }

@@ -279,24 +279,6 @@ func (g *grid) weigh(places, values []float64) Range {
 	}
 }
 
-// shares returns the share of late arrivals in the long run at a rate, for each place.
-func (g *grid) shares(rate float64) []float64 {
-	n := g.places()
-	out := make([]float64, len(g.rate))
-	exact := make([]float64, len(g.service))
-	at := 0
-	for _, c2 := range g.shape.scatter() {
-		for i, service := range g.service {
-			exact[i] = g.shape.late(rate, service, c2)
-		}
-		for j := range g.kernels {
-			g.noisy(out[at:at+n], exact, &g.kernels[j])
-			at += n
-		}
-	}
-	return out
-}
-
 // services returns S for each place, in seconds.
 func (g *grid) services() []float64 {
 	return slices.Repeat(g.service[g.margin:g.margin+g.places()], len(priorC2)*len(gridNoise))

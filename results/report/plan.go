@@ -43,8 +43,7 @@ func Plan(a *capacity.Answer) *Document {
 	risks := p.risks(candidates)
 	table, chart := p.table(candidates)
 	more := table.rest(d.room(risks), "candidate")
-	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: risks},
-		Block{Heading: "Late arrivals over the load", Chart: p.late(candidates)}, more,
+	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: risks}, more,
 		Block{Heading: "Bounds on paper", Detail: candidates != nil, Table: PlanAnalysis(a)})
 	var warnings []string
 	for _, w := range a.Warnings {
@@ -144,7 +143,7 @@ func (p planned) table(candidates []capacity.CandidateAnswer) (*Table, *Chart) {
 	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by what is asked for"
 	t.Columns[3].About, t.Columns[4].About = "at what is asked for", "what is used up first, and at which rate"
 	t.Columns[4].Left, t.Columns[4].Drop = true, 1
-	chart := &Chart{Kind: Bars, Name: "sustained", Title: "What each candidate sustains", X: p.axis()}
+	chart := &Chart{Kind: Bars, Name: "sustained", Title: "What each candidate sustains", X: Axis{Name: cmp.Or(string(p.Axis), "arrivals/s"), Label: format.Three}}
 	if p.Asked > 0 {
 		chart.Uprights = []Line{{p.Asked, "asked for"}}
 	}
@@ -167,10 +166,6 @@ func (p planned) table(candidates []capacity.CandidateAnswer) (*Table, *Chart) {
 		}
 	}
 	return dense(t), chart
-}
-
-func (p planned) axis() Axis {
-	return Axis{Name: cmp.Or(string(p.Axis), "arrivals/s"), Label: format.Three}
 }
 
 // risks returns what is wrong with the best candidate, or why it does not sustain the load; why the others lost; and what to
@@ -203,36 +198,4 @@ func (p planned) risks(candidates []capacity.CandidateAnswer) *Table {
 	}
 	t.fact(Plain, "next", next)
 	return t
-}
-
-// late returns the share of late arrivals over the level: what was fitted to the trials of the best candidates, or else the
-// trials.
-func (p planned) late(candidates []capacity.CandidateAnswer) *Chart {
-	const least, lines = 1e-4, 6 // of the share; as many as can be told apart
-	chart := &Chart{Name: "late", Title: "Late arrivals over the load", X: p.axis(),
-		Y: Axis{Name: "late arrivals", Log: true, Label: format.Percent}}
-	highest := 0.0
-	for _, c := range candidates[:min(len(candidates), lines)] {
-		s, points := Series{Name: c.Name}, c.Curve
-		if points == nil {
-			s.Signs, points = true, c.Points
-		}
-		for _, pt := range points {
-			s.Points = append(s.Points, Point{X: pt.Level, Y: max(least, pt.Share.Mid)})
-			highest = max(highest, pt.Level)
-			if p.Asked > 0 && p.Asked < 3*pt.Level { // it may be far beyond all trials
-				chart.Uprights = []Line{{p.Asked, "asked for"}}
-			}
-		}
-		if s.Points = slices.Compact(s.Points); s.Points != nil { // one alone is drawn as a sign
-			chart.Series = append(chart.Series, s)
-		}
-	}
-	for _, o := range p.slo.Objectives {
-		if at := o.Allowed(); highest > 0 {
-			chart.Series = append(chart.Series, Series{Name: "objective " + format.Percent(at), Tone: Bad, Dashed: true,
-				Points: []Point{{Y: at}, {X: highest, Y: at}}})
-		}
-	}
-	return chart
 }

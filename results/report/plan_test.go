@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,34 +108,5 @@ func TestPlanIsShort(t *testing.T) {
 		if bad := unprintable.FindString(dump(d)); bad != "" {
 			t.Errorf("%s: %q in\n%s", name, bad, dump(d))
 		}
-	}
-}
-
-// TestPlanChart: a candidate with a fit has a line, and the objective and the rate have one.
-func TestPlanChart(t *testing.T) {
-	late := func(a *capacity.Answer) *Chart {
-		for _, b := range Plan(a).Blocks {
-			if b.Chart != nil && b.Chart.Name == "late" {
-				return b.Chart
-			}
-		}
-		return &Chart{}
-	}
-	a := capacitytest.Answer("one")
-	c := &a.Candidates[0]
-	a.SLO, a.Asked = "response.p99<20ms", 2000
-	c.Curve = []capacity.Point{{Level: 900}, {Level: 1000, Share: capacity.Range{Mid: 0.01}}}
-	chart := late(a)
-	if len(chart.Series) != 2 || !slices.Equal(chart.Series[0].Points, []Point{{X: 900, Y: 1e-4}, {X: 1000, Y: 0.01}}) {
-		t.Errorf("late arrivals: %+v", chart.Series)
-	}
-	if len(chart.Uprights) != 1 || chart.Uprights[0].At != 2000 {
-		t.Errorf("lines %+v", chart.Uprights)
-	}
-	if a.Asked = 5000; len(late(a).Uprights) != 0 {
-		t.Error("a rate far beyond all trials squeezes them")
-	}
-	if n := len(late(capacitytest.Answer("crowd")).Series); n != 7 {
-		t.Errorf("%d lines for a crowd", n)
 	}
 }

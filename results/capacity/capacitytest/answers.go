@@ -49,7 +49,7 @@ func Answer(name string) *capacity.Answer {
 	case "clients":
 		a.Axis, a.SLO, a.Asked, a.Most = capacity.Clients, "acquire.p95<500ms,errors<1%", 0, 400
 		best.Sustains, best.Headroom, best.Response = capacity.Range{Low: 41, Mid: 44.2, High: 47}, 0, []time.Duration{471 * time.Millisecond}
-		best.Points, best.Curve = nil, nil
+		best.Points = nil
 	case "paper":
 		n := &a.Analysis[0]
 		n.Hold, n.Load, n.Busy, n.Stable, n.Ceiling = 5*time.Millisecond, "zipf:1.1 on 100 keys, hold 5 ms", 3.51, 856, 582
@@ -129,9 +129,6 @@ func candidate(name string, v capacity.Verdict, factor float64) capacity.Candida
 			P99: time.Duration(20e6 * math.Pow(lateAt(at)/0.01, 0.3)), Stage: stage})
 	}
 	c.Points[4].Left = capacity.Reason{Code: capacity.Machine, Cores: 7.9, Of: 8}
-	for at := 0.5; at < 1.2; at += 0.035 {
-		c.Curve = append(c.Curve, capacity.Point{Level: 3470 * factor * at, Share: around(lateAt(at), 0.4)})
-	}
 	return c
 }
 
