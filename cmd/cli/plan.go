@@ -168,8 +168,8 @@ func (s *search) withoutArrivals() experiment {
 	return e
 }
 
-// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer; the error is that a server of the
-// user's cannot be asked at all.
+// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer; the error is that a server
+// of the user's cannot be asked at all.
 func (s *search) runTrials(
 	ctx context.Context, measure func(context.Context, capacity.Trial) (*results.Record, error),
 ) error {
@@ -241,9 +241,11 @@ func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record
 	return rec, nil
 }
 
-// unreachable returns that the address or the password of the user's server is wrong, if that is why its first trial failed.
+// unreachable returns that the address or the password of the user's server is wrong, if that is why its first trial
+// failed.
 func unreachable(t capacity.Trial, err error) error {
-	remedy := map[drivers.Class]string{drivers.ClassAuth: passwordRemedy, drivers.ClassConnect: "is -addr right?"}[drivers.ClassOf(err)]
+	remedies := map[drivers.Class]string{drivers.ClassAuth: passwordRemedy, drivers.ClassConnect: "is -addr right?"}
+	remedy := remedies[drivers.ClassOf(err)]
 	if remedy == "" || t.Number > 0 || t.Plan.Server != matrix.External {
 		return nil
 	}

@@ -42,8 +42,8 @@ func inquire(t *testing.T, line string) *question {
 	return q
 }
 
-// fakeSearch returns a plan, and what makes its trials, which take no time; they are those of a line of clients at one key that holds it for a
-// millisecond, the first candidate's a tenth of a millisecond longer.
+// fakeSearch returns a plan, and what makes its trials, which take no time; they are those of a line of clients at one
+// key that holds it for a millisecond, the first candidate's a tenth of a millisecond longer.
 func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capacity.Trial) (*results.Record, error)) {
 	q := inquire(t, line)
 	p := &program{stderr: &progress.Writer{W: io.Discard}, env: environment()}
@@ -102,8 +102,8 @@ func finished(t *testing.T, line string) string {
 
 const fakePlan = "-driver memory -rate 300 -hold 1ms -slo response.p99<20ms -budget 60s -o "
 
-// TestPlanFileHasItsAnswer: report prints the last answer of a file to which plan -o has appended; other formats, and a file in which
-// trials follow the answer, are of its trials.
+// TestPlanFileHasItsAnswer: report prints the last answer of a file to which plan -o has appended; other formats, and a
+// file in which trials follow the answer, are of its trials.
 func TestPlanFileHasItsAnswer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.jsonl")
 	finished(t, "-seed 2 "+fakePlan+file)
@@ -157,7 +157,8 @@ func TestPlanDesigns(t *testing.T) {
 	}
 }
 
-// TestPlanServers: a candidate whose server becomes another one ends the plan with what is known, and the record is not kept.
+// TestPlanServers: a candidate whose server becomes another one ends the plan with what is known, and the record is not
+// kept.
 func TestPlanServers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.jsonl")
 	s, good := fakeSearch(t, fakePlan+file)
@@ -177,8 +178,8 @@ func TestPlanServers(t *testing.T) {
 	}
 }
 
-// TestPlanUnreachable: a server of the user's whose address or password is wrong ends the plan at the first trial, with the
-// remedy; another one may work the next time.
+// TestPlanUnreachable: a server of the user's whose address or password is wrong ends the plan at the first trial, with
+// the remedy; another one may work the next time.
 func TestPlanUnreachable(t *testing.T) {
 	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
 	wrong := &drivers.Error{Class: drivers.ClassAuth, Err: errors.New("WRONGPASS")}

@@ -127,8 +127,8 @@ func questionOf(
 	return q, nil
 }
 
-// read reads the flags of the question and the workload, and leaves the rest of the options as the cells need them: a trial
-// has an open loop, unless it is about clients.
+// read reads the flags of the question and the workload, and leaves the rest of the options as the cells need them: a
+// trial has an open loop, unless it is about clients.
 func (q *question) read(stdin io.Reader) error {
 	o := q.options
 	r, rate, clients, slo := reader{o: o}, o.get("rate"), o.get("clients"), o.get("slo")
@@ -276,8 +276,8 @@ func includes[T comparable](list, some []T) bool {
 }
 
 // addCandidates makes a candidate of each cell. The load is the same for all. If -rate is missing its rate is the one
-// that is asked for; a plain load has only that which the trials choose. The clients that a flag gives, or a workload beside
-// its rate, are those of all trials.
+// that is asked for; a plain load has only that which the trials choose. The clients that a flag gives, or a workload
+// beside its rate, are those of all trials.
 func (q *question) addCandidates() {
 	load, clients, rate := &q.Cells[0].Plan, q.options.get("clients"), q.options.get("rate")
 	plain := len(load.Classes) == 0 && load.Burst == 0

@@ -49,8 +49,8 @@ func (t *track) capped() bool {
 	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && t.cap <= t.estimate().Mid
 }
 
-// byChance reports whether the interval is above what is asked for by so little that, among so many candidates, it may be
-// chance (Bonferroni).
+// byChance reports whether the interval is above what is asked for by so little that, among so many candidates, it may
+// be chance (Bonferroni).
 func (t *track) byChance() bool {
 	e := t.estimate()
 	if t.q.Asked == 0 || e.Low <= 0 || t.capped() {
@@ -61,8 +61,8 @@ func (t *track) byChance() bool {
 	return p > alpha*(1+1e-9)/float64(len(t.q.Candidates))
 }
 
-// crowded returns that other programs used many of the cores in most trials, as they did in the median of these; empty if
-// they did not, or nobody knows.
+// crowded returns that other programs used many of the cores in most trials, as they did in the median of these; empty
+// if they did not, or nobody knows.
 func (t *track) crowded() Reason {
 	var all []Reason
 	for _, o := range t.trials {
@@ -89,12 +89,13 @@ func (t *track) machine() (why Reason) {
 	return why
 }
 
-// excluded reports whether t cannot carry what is asked for, whoever else uses the machine: by the fit, or since its server
-// was used up.
+// excluded reports whether t cannot carry what is asked for, whoever else uses the machine: by the fit, or since its
+// server was used up.
 func (t *track) excluded() bool {
-	best, broken := t.kept()
-	slow := t.estimate().High < t.q.Asked && broken < math.Inf(1) && best.level < t.q.Asked
-	return slow && (t.fits != nil && t.crowded().Code == "" || t.atMost().Code == ServerFull)
+	if best, broken := t.kept(); t.fits == nil {
+		return t.q.Asked > 0 && best.level == 0 && broken <= t.q.Asked && t.atMost().Code == ServerFull
+	}
+	return t.estimate().High < t.q.Asked && (t.crowded().Code == "" || t.atMost().Code == ServerFull)
 }
 
 // atMost returns which level t carries at the most, and what keeps it from more: failures, or its server in most of the
@@ -137,14 +138,15 @@ func (s *Search) Answer(env results.Env) *Answer {
 	slices.SortStableFunc(a.Candidates, func(a, b CandidateAnswer) int {
 		ranks := []Verdict{Sustains, Undecided, RulesOut, Failed, Violated}
 		return cmp.Or(cmp.Compare(slices.Index(ranks, a.Verdict), slices.Index(ranks, b.Verdict)),
-			cmp.Compare(cmp.Or(b.Sustains.Mid, b.Sustains.Low), cmp.Or(a.Sustains.Mid, a.Sustains.Low)), slices.Compare(a.Response, b.Response))
+			cmp.Compare(cmp.Or(b.Sustains.Mid, b.Sustains.Low), cmp.Or(a.Sustains.Mid, a.Sustains.Low)),
+			slices.Compare(a.Response, b.Response))
 	})
 	a.Verdict = overall(a.Candidates)
 	return a
 }
 
-// overall returns the verdict on the whole question. A violation comes before all else: some candidate is not a lock, and
-// whoever runs a plan in a script has to hear of it.
+// overall returns the verdict on the whole question. A violation comes before all else: some candidate is not a lock,
+// and whoever runs a plan in a script has to hear of it.
 func overall(list []CandidateAnswer) Verdict {
 	n := map[Verdict]int{}
 	for _, a := range list {
@@ -164,8 +166,8 @@ func overall(list []CandidateAnswer) Verdict {
 // Candidate returns what is known so far of one candidate, by its place in the Question.
 func (s *Search) Candidate(i int) CandidateAnswer {
 	t := s.tracks[i]
-	a := CandidateAnswer{Name: t.c.Name, Plan: t.c.Plan, Traits: t.c.Traits, Wrong: t.c.Wrong, Cost: results.UnknownCost(),
-		Points: t.points()}
+	a := CandidateAnswer{Name: t.c.Name, Plan: t.c.Plan, Traits: t.c.Traits, Wrong: t.c.Wrong,
+		Cost: results.UnknownCost(), Points: t.points()}
 	a.Verdict, a.Why = t.judge()
 	if len(t.trials) > 0 {
 		last := t.trials[len(t.trials)-1].record

@@ -26,8 +26,8 @@ func zipf(n int, exponent float64) (shares []float64) {
 
 func near(got, want, by float64) bool { return math.Abs(got-want) <= by*want }
 
-// TestAnalyse has 3,000 locks/s of 5 ms on 100 keys by Zipf's law: the hottest key gets 23.4 % of them, for which no lock
-// has time. Each of the two that would make it possible does, and little more does not.
+// TestAnalyse has 3,000 locks/s of 5 ms on 100 keys by Zipf's law: the hottest key gets 23.4 % of them, for which no
+// lock has time. Each of the two that would make it possible does, and little more does not.
 func TestAnalyse(t *testing.T) {
 	wish := func(hold time.Duration, shares []float64) Analysis {
 		q := asked(p99Under20ms, 3000, 1)
@@ -85,7 +85,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestByChance has candidates that are each above the rate with the same probability: one alone is believed, many are not.
+// TestByChance has candidates that are each above the rate with the same probability: one alone is believed, many are
+// not.
 func TestByChance(t *testing.T) {
 	claims := map[int]int{}
 	for _, candidates := range []int{1, 10} {
@@ -168,7 +169,8 @@ func TestOldAnswer(t *testing.T) {
 	}
 }
 
-// TestInterval has the answers of Newcombe, Two-sided confidence intervals for the single proportion, 1998, table I, method 3.
+// TestInterval has the answers of Newcombe, Two-sided confidence intervals for the single proportion, 1998, table I,
+// method 3.
 func TestInterval(t *testing.T) {
 	for _, c := range []struct {
 		k, n      int64

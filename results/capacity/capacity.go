@@ -73,8 +73,8 @@ type Trial struct {
 	Level     float64
 	Plan      spec.Plan // whole: with the level, clients, warm-up, window and seed
 
-	// QueueLimit is the number of arrivals that may wait, for a client or for a lock: if there are more and their number
-	// grows, the trial can be stopped, since it has failed. 0: there is no limit.
+	// QueueLimit is the number of arrivals that may wait, for a client or for a lock: if there are more and their
+	// number grows, the trial can be stopped, since it has failed. 0: there is no limit.
 	QueueLimit int
 }
 
@@ -82,8 +82,8 @@ type Trial struct {
 type Verdict string
 
 const (
-	// Sustains: trials at the level asked for kept the objectives, and the lower end of its own is no less, or the machine
-	// was the limit of them; if the most is wanted, it is known.
+	// Sustains: trials at the level asked for kept the objectives, and the lower end of its own is no less, or the
+	// machine was the limit of them; if the most is wanted, it is known.
 	Sustains  Verdict = "sustains"
 	RulesOut  Verdict = "ruled out" // the upper end is below it, or no lock can carry the load
 	Undecided Verdict = "undecided" // the interval holds it, the budget was too small, or the machine was the limit
@@ -107,7 +107,7 @@ const (
 	Others      Code = "other programs"    // they used Cores of the Of that this machine has
 	Host        Code = "host"              // it gave Cores of the Of to others
 	Machine     Code = "machine"           // lockbench, with its server, used Cores of the Of; Level was carried
-	Slow        Code = "slow sender"       // lockbench was late by Time, though most cores were free: Cores of the Of were used
+	Slow        Code = "slow sender"       // lockbench was late by Time, and used but Cores of the Of
 	Within      Code = "within"            // the level asked for lies within its interval, Low to High
 	Refuted     Code = "refuted"           // fresh trials at the lower end of its interval broke the objectives
 	Unconfirmed Code = "unconfirmed"       // the budget was used up before fresh trials
@@ -131,7 +131,7 @@ type Reason struct {
 	Of      float64       `json:"of,omitempty"`
 	Time    time.Duration `json:"time_ns,omitempty"`
 	N       int64         `json:"n,omitempty"`
-	Text    string        `json:"text,omitempty"` // of a record, or of an answer of an older lockbench, which has no codes
+	Text    string        `json:"text,omitempty"` // of a record, or of an older answer, which has no codes
 }
 
 // UnmarshalJSON reads the text of an older answer, too.
@@ -166,7 +166,7 @@ type Answer struct {
 	Partial string        `json:"partial,omitempty"` // why it ended before its time
 
 	Verdict    Verdict           `json:"verdict"`
-	Analysis   []Analysis        `json:"analysis"`   // what is known without a server, one for each load among the candidates
+	Analysis   []Analysis        `json:"analysis"`   // one for each load among the candidates
 	Candidates []CandidateAnswer `json:"candidates"` // ranked, the best first
 	Warnings   []Reason          `json:"warnings,omitempty"`
 	Skipped    []string          `json:"skipped,omitempty"` // what was no candidate, and why
@@ -183,11 +183,11 @@ type CandidateAnswer struct {
 	Why     Reason         `json:"why,omitzero"` // of a verdict other than sustains
 
 	Sustains Range           `json:"sustains"`
-	AtLeast  bool            `json:"at_least,omitempty"`    // the machine, or the highest level allowed, was the limit: low is all that is known
+	AtLeast  bool            `json:"at_least,omitempty"`    // the machine, or max_rate, was the limit: low is known alone
 	Headroom float64         `json:"headroom,omitempty"`    // sustains.low by the level asked for
-	Response []time.Duration `json:"response_ns,omitempty"` // at the level asked for, or else the highest that was kept, at each quantile
+	Response []time.Duration `json:"response_ns,omitempty"` // at the level asked for, or the highest kept; at each quantile
 
-	Occupies  Range        `json:"occupies_ns"`         // for how long a lock occupies its key: hold and hand-off; 0: not measured
+	Occupies  Range        `json:"occupies_ns"`         // hold and hand-off of a lock; 0: not measured
 	Resources []Resource   `json:"resources,omitempty"` // the first to be used up first
 	Cost      results.Cost `json:"cost"`                // of a lock at the highest level that kept the objectives
 

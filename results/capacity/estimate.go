@@ -33,8 +33,8 @@ func (t *track) estimate() Range {
 // width returns the width of the interval, relative to its middle.
 func (r Range) width() float64 { return (r.High - r.Low) / max(r.Mid, 1e-9) }
 
-// failing returns the lowest level at which more arrivals fail than may, beyond chance, and the highest one below it that
-// was tried. They are 0 if there is none, or failures are fitted.
+// failing returns the lowest level at which more arrivals fail than may, beyond chance, and the highest one below it
+// that was tried. They are 0 if there is none, or failures are fitted.
 func (t *track) failing() (clean, broken float64) {
 	last := len(t.goals) - 1
 	if !t.goals[last].failures || t.goals[last].Limit > 0 {
@@ -55,8 +55,8 @@ func byLevel(all []observed) {
 	slices.SortStableFunc(all, func(a, b observed) int { return cmp.Compare(a.level, b.level) })
 }
 
-// claim returns the level that the trials so far show to be sustained: the lower end of the interval, but none above the
-// highest at which a trial kept the goals.
+// claim returns the level that the trials so far show to be sustained: the lower end of the interval, but none above
+// the highest at which a trial kept the goals.
 func (t *track) claim() float64 {
 	best, _ := t.kept()
 	return min(t.estimate().Low, best.level)
@@ -72,8 +72,8 @@ func (t *track) binding() (least int) {
 	return least
 }
 
-// occupied returns for how long a lock occupies its key, in seconds; as planned, or a guess, if no trial tells. At rates
-// far beyond what is kept a lock may collapse, so that the trial counts in which it was the shortest.
+// occupied returns for how long a lock occupies its key, in seconds; as planned, or a guess, if no trial tells. At
+// rates far beyond what is kept a lock may collapse, so that the trial counts in which it was the shortest.
 func (t *track) occupied() float64 {
 	hold, _ := holds(&t.c.Plan)
 	if waiting(&t.c.Plan) == 0 {
@@ -82,8 +82,8 @@ func (t *track) occupied() float64 {
 	return cmp.Or(t.measured(), max(guessedOccupied, hold))
 }
 
-// measured returns the least mean hold with its hand-off, or with a round trip if there were too few hand-offs; and with
-// what keys waited for after the death of a holder. It is 0 if no trial tells.
+// measured returns the least mean hold with its hand-off, or with a round trip if there were too few hand-offs; and
+// with what keys waited for after the death of a holder. It is 0 if no trial tells.
 func (t *track) measured() (least float64) {
 	for _, o := range t.trials {
 		hold, handoff := o.record.Latency[results.Hold], o.record.Latency[results.Handoff]
@@ -99,8 +99,8 @@ func (t *track) measured() (least float64) {
 	return least
 }
 
-// trialsAt returns the trials at levels from low to high that worked, by their level, also those that do not count since the
-// machine was the limit and the goals were broken.
+// trialsAt returns the trials at levels from low to high that worked, by their level, also those that do not count
+// since the machine was the limit and the goals were broken.
 func (t *track) trialsAt(low, high float64) []observed {
 	all := t.those(func(o *observed) bool {
 		return o.left.Code != Partial && !above(low, o.level) && !above(o.level, high)
@@ -117,8 +117,8 @@ func (t *track) atAsked() []observed {
 	return t.trialsAt(t.asked, t.asked)
 }
 
-// failuresShown reports whether trials at a level, or with those at higher ones, show beyond chance that no more arrivals
-// fail than may.
+// failuresShown reports whether trials at a level, or with those at higher ones, show beyond chance that no more
+// arrivals fail than may.
 func (t *track) failuresShown(level float64) bool {
 	last := len(t.goals) - 1
 	if !t.goals[last].failures {
@@ -148,8 +148,9 @@ func (t *track) carries() bool {
 	return len(all) >= confirmTrials && t.keeps(&sum) && t.claim() >= t.asked && t.failuresShown(t.asked)
 }
 
-// responses returns the time to a grant at the quantile of each objective: in the median of the trials at the level that is
-// asked for, in the best of them if that is not carried, or at the highest level that was kept if none is asked for.
+// responses returns the time to a grant at the quantile of each objective: in the median of the trials at the level
+// that is asked for, in the best of them if that is not carried, or at the highest level that was kept if none is asked
+// for.
 func (t *track) responses() (list []time.Duration) {
 	all := t.atAsked()
 	if best, _ := t.kept(); t.q.Asked == 0 && best.level > 0 {

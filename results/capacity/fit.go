@@ -30,15 +30,15 @@ type Fit struct {
 
 // FitPrior is what is known of a candidate before its first trial.
 type FitPrior struct {
-	// Occupies is a guess of S, for how long a lock occupies its key: the hold and the hand-off. It may be off by a factor
-	// of 3 above the truth, or 10 below it.
+	// Occupies is a guess of S, for how long a lock occupies its key: the hold and the hand-off. It may be off by a
+	// factor of 3 above the truth, or 10 below it.
 	Occupies time.Duration
 
 	// Fixed is t₀, the part of each response that is no queueing: one request to the server.
 	Fixed time.Duration
 
-	// Burst is the time from one burst to the next if all clients come at once (spec.Load.Burst); 0: they come one by one,
-	// at random.
+	// Burst is the time from one burst to the next if all clients come at once (spec.Load.Burst); 0: they come one by
+	// one, at random.
 	Burst time.Duration
 
 	Closed bool          // levels are clients of a closed loop, and not arrivals a second
@@ -60,8 +60,8 @@ func NewFit(objective Objective, shares []float64, prior FitPrior) *Fit {
 	return f
 }
 
-// Add takes in a trial, in one or two milliseconds. It fills the whole grid, so that trials may come in any order: leaving out
-// the cells that earlier trials have ruled out would be three times as fast, but a jackknife needs them.
+// Add takes in a trial, in one or two milliseconds. It fills the whole grid, so that trials may come in any order:
+// leaving out the cells that earlier trials have ruled out would be three times as fast, but a jackknife needs them.
 func (f *Fit) Add(o Observation) {
 	one := f.grid.likelihood(o)
 	for i, l := range one {
@@ -76,18 +76,19 @@ func (f *Fit) Quantile(q float64) float64 {
 	return f.grid.rateQuantile(f.posterior(), q)
 }
 
-// trialQuantiles are the quantiles at which trials are placed in turn. In simulation it hardly matters which: all trials at 0.5, at
-// 0.7 or at 0.9, or in turn at 0.6 and 0.9, end as close to the truth. All at 0.3 end a fifth further off, with intervals
-// that are a quarter wider. Low ones are worth their place when the shape does not hold: they show the share where it is
-// the allowed one, and not only beyond.
+// trialQuantiles are the quantiles at which trials are placed in turn. In simulation it hardly matters which: all
+// trials at 0.5, at 0.7 or at 0.9, or in turn at 0.6 and 0.9, end as close to the truth. All at 0.3 end a fifth further
+// off, with intervals that are a quarter wider. Low ones are worth their place when the shape does not hold: they show
+// the share where it is the allowed one, and not only beyond.
 var trialQuantiles = []float64{0.4, 0.7, 0.25, 0.55}
 
 // NextRate returns the rate for the i-th trial of the search, from 0, in arrivals a second.
 func (f *Fit) NextRate(i int) float64 { return f.Quantile(trialQuantiles[i%len(trialQuantiles)]) }
 
-// Interval returns the sustainable rate with its 95 % interval, in arrivals a second: the wider of the posterior's and of
-// a jackknife's with a trial as its block, since the posterior is only as good as the shape that it assumes. Then it is
-// widened by what the machine's noise would add if trials near each other were correlated, which few trials do not show.
+// Interval returns the sustainable rate with its 95 % interval, in arrivals a second: the wider of the posterior's and
+// of a jackknife's with a trial as its block, since the posterior is only as good as the shape that it assumes. Then it
+// is widened by what the machine's noise would add if trials near each other were correlated, which few trials do not
+// show.
 func (f *Fit) Interval() Range {
 	all := f.posterior()
 	r := Range{Low: f.grid.rateQuantile(all, 0.025), Mid: f.grid.rateQuantile(all, 0.5), High: f.grid.rateQuantile(all, 0.975)}
@@ -103,8 +104,8 @@ func (f *Fit) Interval() Range {
 
 const normal95 = 1.96 // standard deviations to either side that hold 95 % of a normal distribution
 
-// correlated is how much more the mean of trials varies if each has a correlation of 0.7 with the next, in variances of one
-// trial over their number: (1+0.7)/(1−0.7) − 1.
+// correlated is how much more the mean of trials varies if each has a correlation of 0.7 with the next, in variances of
+// one trial over their number: (1+0.7)/(1−0.7) − 1.
 const correlated = 4.7
 
 // jackknife returns the standard deviation of the log of the sustainable rate, by leaving out one trial at a time.
@@ -130,8 +131,8 @@ func (f *Fit) jackknife() float64 {
 // Least returns the lowest sustainable rate that the prior leaves possible.
 func (f *Fit) Least() float64 { return f.grid.rate[f.grid.byRate[0]] }
 
-// Occupies returns for how long a lock occupies its key, in nanoseconds, in a trial in which the machine is neither fast
-// nor slow.
+// Occupies returns for how long a lock occupies its key, in nanoseconds, in a trial in which the machine is neither
+// fast nor slow.
 func (f *Fit) Occupies() Range {
 	r := f.grid.weigh(f.posterior(), f.grid.services())
 	return Range{r.Low * 1e9, r.Mid * 1e9, r.High * 1e9}

@@ -25,8 +25,9 @@ func ordered(t *testing.T, what string, r Range) {
 	}
 }
 
-// TestFitPrior: before the first trial S is lognormal about the guess, with a deviation of 0.7, between a third of it and
-// 12 times it: the quantiles of a normal distribution that is cut off at −1.569 and 3.550, where it has 5.83 % and 0.02 %.
+// TestFitPrior: before the first trial S is lognormal about the guess, with a deviation of 0.7, between a third of it
+// and 12 times it: the quantiles of a normal distribution that is cut off at −1.569 and 3.550, where it has 5.83 % and
+// 0.02 %.
 func TestFitPrior(t *testing.T) {
 	s := millisecondFit().Occupies()
 	within(t, "the lower end", s.Low, 1e6*math.Exp(-0.7*1.3927), 0.02)
@@ -49,7 +50,8 @@ func TestFitOrder(t *testing.T) {
 	}
 }
 
-// TestJackknife holds the jackknife to its definition: √((n−1)/n × Σ(θᵢ−θ̄)²), where θᵢ is of a fit that never saw trial i.
+// TestJackknife holds the jackknife to its definition: √((n−1)/n × Σ(θᵢ−θ̄)²), where θᵢ is of a fit that never saw
+// trial i.
 func TestJackknife(t *testing.T) {
 	observations := []Observation{{600, 1800, 1}, {760, 2300, 40}, {800, 2400, 10}, {820, 2460, 90}}
 	all, logs, sum := millisecondFit(), []float64(nil), 0.0
@@ -177,8 +179,8 @@ func TestSustainable(t *testing.T) {
 	}
 }
 
-// TestLateOfBursts has bursts a second apart. How many of a burst come to a key is roughly normal; where its mean is just as many as
-// are served in time, the mean number of late ones is its deviation/√(2π).
+// TestLateOfBursts has bursts a second apart. How many of a burst come to a key is roughly normal; where its mean is
+// just as many as are served in time, the mean number of late ones is its deviation/√(2π).
 func TestLateOfBursts(t *testing.T) {
 	root := math.Sqrt(2 * math.Pi)
 	for _, c := range []struct {

@@ -48,8 +48,8 @@ func lgamma(x float64) float64 {
 	return l
 }
 
-// betaAbove returns the probability that a variable of the beta distribution is above x, by the continued fraction of the
-// incomplete beta function (DLMF 8.17.22), with Lentz's method. Rounding leaves nothing beyond 0 and 1.
+// betaAbove returns the probability that a variable of the beta distribution is above x, by the continued fraction of
+// the incomplete beta function (DLMF 8.17.22), with Lentz's method. Rounding leaves nothing beyond 0 and 1.
 func betaAbove(a, b, x float64) float64 {
 	front := math.Exp(lgamma(a+b) - lgamma(a) - lgamma(b) + a*math.Log(x) + b*math.Log1p(-x))
 	if x > (a+1)/(a+b+2) {

@@ -21,9 +21,9 @@ var (
 	priorSpread = 0.7 // standard deviation of ln S about the guess
 )
 
-// censored returns the share above which only "above" counts, given the allowed one: an overloaded queue grows for as long
-// as the trial runs, so that the shape, which is a steady state's, says nothing of it. It is well above what is allowed: for
-// a median a stable queue has more than half of its arrivals late.
+// censored returns the share above which only "above" counts, given the allowed one: an overloaded queue grows for as
+// long as the trial runs, so that the shape, which is a steady state's, says nothing of it. It is well above what is
+// allowed: for a median a stable queue has more than half of its arrivals late.
 func censored(allowed float64) float64 { return max(0.15, min(2*allowed, 0.8)) }
 
 // grid is the parameter space of a Fit. A cell is a place (c², noise, S) and a size of clusters; cells are in the order
@@ -84,8 +84,8 @@ type kernel struct {
 // half returns how far the kernel reaches.
 func (k *kernel) half() int { return len(k.weights) / 2 * k.stride }
 
-// newKernel returns the kernel with a standard deviation in places. If that is small, it has three weights with the same
-// variance; if it is large, a fifth of it is close enough.
+// newKernel returns the kernel with a standard deviation in places. If that is small, it has three weights with the
+// same variance; if it is large, a fifth of it is close enough.
 func newKernel(sd float64) kernel {
 	if sd < 1 {
 		return kernel{[]float64{sd * sd / 2, 1 - sd*sd, sd * sd / 2}, 1}
@@ -119,8 +119,8 @@ func (g *grid) noisy(out, over []float64, k *kernel) {
 	}
 }
 
-// sustainable returns the rate at which the share of late arrivals is the allowed one, for each S. It is solved at every
-// few of them, and ln(rate·S), which is smooth, is interpolated by parabolas.
+// sustainable returns the rate at which the share of late arrivals is the allowed one, for each S. It is solved at
+// every few of them, and ln(rate·S), which is smooth, is interpolated by parabolas.
 func (g *grid) sustainable(c2, noise, allowed float64) []float64 {
 	const stride = 6
 	var knots []float64
@@ -144,8 +144,8 @@ func (g *grid) sustainable(c2, noise, allowed float64) []float64 {
 	return out
 }
 
-// solve returns ln(rate·service) at which the mean share over the noise is the allowed one, given the logarithm of that,
-// by bisection about a guess.
+// solve returns ln(rate·service) at which the mean share over the noise is the allowed one, given the logarithm of
+// that, by bisection about a guess.
 func (g *grid) solve(service, c2, noise, allowed, guess float64) float64 {
 	slower := make([]float64, len(noiseNodes))
 	for i, z := range noiseNodes {
@@ -180,8 +180,8 @@ func (g *grid) solve(service, c2, noise, allowed, guess float64) float64 {
 	return low
 }
 
-// noiseNodes and noiseWeights integrate over a normal distribution. They are evenly spaced: the share has a corner where
-// the queue is overloaded, for which Gauss and Hermite's have too few beyond two deviations.
+// noiseNodes and noiseWeights integrate over a normal distribution. They are evenly spaced: the share has a corner
+// where the queue is overloaded, for which Gauss and Hermite's have too few beyond two deviations.
 var noiseNodes, noiseWeights = func() (nodes, weights []float64) {
 	const half, reach = 10, 3.5
 	sum := 0.0

@@ -37,21 +37,21 @@ func (p poisson) late(rate, service, c2 float64) float64 {
 	return p.keys.late(rate, service, c2, p.wait)
 }
 
-// fullest is the least 1−ρ of a key in the size of its clusters. Without it a trial in which a key of 2 % is overloaded would
-// say nothing, as all late arrivals might be one cluster, and the fit would end 15 % too high: with more keys than a few,
-// such a trial is not censored.
+// fullest is the least 1−ρ of a key in the size of its clusters. Without it a trial in which a key of 2 % is overloaded
+// would say nothing, as all late arrivals might be one cluster, and the fit would end 15 % too high: with more keys
+// than a few, such a trial is not censored.
 const fullest = 0.1
 
 // cluster is 1/(1−ρ)², like the relaxation time of the hottest key's queue. In simulated M/M/1 trials of 3,000 S the
-// variance of the late arrivals is 3.2 times that of independent ones, times this: within 10 % for ρ from 0.7 to 0.8, and
-// 2.1 times at 0.9.
+// variance of the late arrivals is 3.2 times that of independent ones, times this: within 10 % for ρ from 0.7 to 0.8,
+// and 2.1 times at 0.9.
 func (p poisson) cluster(rate, service float64) float64 {
 	free := max(fullest, 1-rate*p.keys.hottest()*service)
 	return 1 / (free * free)
 }
 
-// bursts is the shape for arrivals that all come at once, every so often: of those at a key, the ones behind position T/S
-// are late.
+// bursts is the shape for arrivals that all come at once, every so often: of those at a key, the ones behind position
+// T/S are late.
 type bursts struct {
 	poisson
 	every float64 // seconds from one burst to the next
@@ -73,10 +73,10 @@ func (b bursts) late(rate, service, c2 float64) float64 {
 	return min(1, late/n)
 }
 
-// behind returns the mean number of arrivals behind position, of a Poisson number with the given mean. The position that
-// is served in time scatters too, by c²·position. Both are taken for normal, and the result for as many as there are
-// numbers of two and more: an arrival alone never waits. The sum over all numbers is closer for the few, but takes a second
-// for a grid.
+// behind returns the mean number of arrivals behind position, of a Poisson number with the given mean. The position
+// that is served in time scatters too, by c²·position. Both are taken for normal, and the result for as many as there
+// are numbers of two and more: an arrival alone never waits. The sum over all numbers is closer for the few, but takes
+// a second for a grid.
 func (bursts) behind(mean, position, c2 float64) float64 {
 	deviation := math.Sqrt(mean + c2*position)
 	d := (mean - position) / deviation
@@ -87,9 +87,10 @@ func (bursts) behind(mean, position, c2 float64) float64 {
 
 func (bursts) cluster(float64, float64) float64 { return 1 }
 
-// loop is the shape for the clients of a closed loop. The mean number of them at each key is Schweitzer's approximation of
-// mean value analysis (Schweitzer 1979), exact for one key or equal ones without think time; their waits are lognormal, with a
-// squared coefficient of variation of c²: near 0 in a line, 1 and more where those who wait try again by themselves.
+// loop is the shape for the clients of a closed loop. The mean number of them at each key is Schweitzer's approximation
+// of mean value analysis (Schweitzer 1979), exact for one key or equal ones without think time; their waits are
+// lognormal, with a squared coefficient of variation of c²: near 0 in a line, 1 and more where those who wait try again
+// by themselves.
 type loop struct {
 	poisson
 	think float64 // seconds

@@ -17,8 +17,8 @@ const (
 	closeShare = 1.15
 )
 
-// newKeys groups the shares, the greatest first. Beyond the hottest ones it takes shares within 15 % for equal, and their
-// mean for all: what is late comes from the hottest. A million keys of a Zipf distribution make about 100 groups.
+// newKeys groups the shares, the greatest first. Beyond the hottest ones it takes shares within 15 % for equal, and
+// their mean for all: what is late comes from the hottest. A million keys of a Zipf distribution make about 100 groups.
 func newKeys(shares []float64) (list keys) {
 	for i := 0; i < len(shares) && shares[i] > 0; {
 		first, near, sum, n := shares[i], closeShare, 0.0, 0

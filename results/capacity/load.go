@@ -19,8 +19,8 @@ const (
 
 	// minCycle stands for the cycle of a closed class that neither holds nor thinks, so that its share is finite.
 	minCycle = time.Millisecond
-	// spareClients are there for requests that happen to come together, and spareDeviations for as many times the deviation
-	// of their number, which is that of a Poisson variable.
+	// spareClients are there for requests that happen to come together, and spareDeviations for as many times the
+	// deviation of their number, which is that of a Poisson variable.
 	spareClients    = 4
 	spareDeviations = 4
 	// maxClients of a class are more than any library or server in use serves well; of a burst, more than can be sent.
@@ -28,9 +28,9 @@ const (
 	maxBurst   = 1 << 16
 )
 
-// arrivalShares returns the share of all arrivals that each group of clients makes, and 0 for a closed one that stays in
-// the background of open ones. Without any open class all become open, in the proportions in which they would ask for
-// locks if they never had to wait: opened tells that.
+// arrivalShares returns the share of all arrivals that each group of clients makes, and 0 for a closed one that stays
+// in the background of open ones. Without any open class all become open, in the proportions in which they would ask
+// for locks if they never had to wait: opened tells that.
 func arrivalShares(p *spec.Plan) (shares []float64, opened bool) {
 	groups := p.Groups()
 	opened = len(p.Classes) > 0 && !slices.ContainsFunc(groups, func(g spec.Class) bool { return g.Open() })
@@ -100,8 +100,8 @@ func (q *Question) at(c *Candidate, level float64) spec.Plan {
 	return p
 }
 
-// opened returns l as an open loop with a rate, and with clients for a response that takes the longest limit. Those of a
-// burst all come at once: as many as the rate asks for at the least, unless that is more than any trial may have.
+// opened returns l as an open loop with a rate, and with clients for a response that takes the longest limit. Those of
+// a burst all come at once: as many as the rate asks for at the least, unless that is more than any trial may have.
 func (q *Question) opened(c *Candidate, l spec.Load, rate float64) spec.Load {
 	if l.Burst > 0 {
 		clients := rate * l.Burst.Seconds()
@@ -184,7 +184,8 @@ func waiting(p *spec.Plan) (share float64) {
 	return share
 }
 
-// queues returns the shares of the places where arrivals of c queue: the keys, or if nobody waits for one the server alone.
+// queues returns the shares of the places where arrivals of c queue: the keys, or if nobody waits for one the server
+// alone.
 func (c *Candidate) queues() []float64 {
 	if waiting(&c.Plan) == 0 {
 		return []float64{1}

@@ -80,11 +80,12 @@ type observed struct {
 
 // observe reads a record of a trial of t.
 //
-// An arrival that finds its key taken and goes (TryOnly) is answered, and its time is in no response: lateness is judged of
-// those that were to be granted. What fails, and what never returns, is late; of those that would have been refused as
-// large a part as of the others.
+// An arrival that finds its key taken and goes (TryOnly) is answered, and its time is in no response: lateness is
+// judged of those that were to be granted. What fails, and what never returns, is late; of those that would have been
+// refused as large a part as of the others.
 func (t *track) observe(r *results.Record) observed {
-	o := observed{stage: t.stage(), level: t.tidy(t.q.Level(&r.Plan)), record: r, granted: 1}
+	o := observed{stage: t.stage(), record: r, granted: 1}
+	o.level, _ = t.given(t.q.Level(&r.Plan))
 	counts, took := outcomes(r, t.q.Axis)
 	failed := counts.Impatient() + counts.Unknown + counts.Refused + counts.Dropped
 	answered := counts.Acquired + counts.Contended
@@ -120,8 +121,8 @@ func (t *track) observe(r *results.Record) observed {
 	return o
 }
 
-// outcomes returns those of the arrivals, and how many seconds all have taken whose time is known. Classes that stay closed
-// loops beside open ones are left out.
+// outcomes returns those of the arrivals, and how many seconds all have taken whose time is known. Classes that stay
+// closed loops beside open ones are left out.
 func outcomes(r *results.Record, axis Axis) (sum results.Counts, took float64) {
 	times := func(l map[results.Metric]results.Latency) float64 {
 		return total(l[figures[axis]]) + total(l[results.Refusal])
@@ -146,10 +147,10 @@ func outcomes(r *results.Record, axis Axis) (sum results.Counts, took float64) {
 	return sum, took
 }
 
-// unreturned returns how many of the arrivals that had no answer when the window closed are late by a limit. Each of the
-// last burst is, if the limit had passed. Of others as many are under way as the times tell that all together have taken:
-// by Little's law, that is their mean number. All beyond are late, unless chance explains them: the number of a Poisson
-// distribution deviates by the root of its mean.
+// unreturned returns how many of the arrivals that had no answer when the window closed are late by a limit. Each of
+// the last burst is, if the limit had passed. Of others as many are under way as the times tell that all together have
+// taken: by Little's law, that is their mean number. All beyond are late, unless chance explains them: the number of a
+// Poisson distribution deviates by the root of its mean.
 func unreturned(r *results.Record, unfinished int64, took float64, limit time.Duration) int64 {
 	if every := longest(&r.Plan, burst); every > 0 && cmp.Or(r.Elapsed%every, every) >= limit { // bursts come with the window
 		return unfinished
@@ -161,9 +162,9 @@ func unreturned(r *results.Record, unfinished int64, took float64, limit time.Du
 	return 0
 }
 
-// leftOut returns why a trial does not count although it ran: the machine was the limit, and it broke the goals, or had too
-// few arrivals. A lock that keeps them on such a machine carries the level at the least. A server that has used up its cores
-// is no matter of the machine: a faster one would find the same server.
+// leftOut returns why a trial does not count although it ran: the machine was the limit, and it broke the goals, or had
+// too few arrivals. A lock that keeps them on such a machine carries the level at the least. A server that has used up
+// its cores is no matter of the machine: a faster one would find the same server.
 func (t *track) leftOut(o *observed) Reason {
 	r := o.record
 	_, lag := r.Latency[results.Lag].Tail()
@@ -178,8 +179,8 @@ func (t *track) leftOut(o *observed) Reason {
 	return usedBy(r, lag)
 }
 
-// usedBy returns who used the largest share of lockbench's machine. If most of it was free, that lockbench was late is a
-// matter of the moment, as when a burst is sent.
+// usedBy returns who used the largest share of lockbench's machine. If most of it was free, that lockbench was late is
+// a matter of the moment, as when a burst is sent.
 func usedBy(r *results.Record, lag time.Duration) Reason {
 	l, of := r.Limit(), float64(r.Env.CPUs)
 	own, others := max(0, r.Generator.CPU), l.Others

@@ -1,6 +1,7 @@
 package capacity
 
-// Which trial comes next, and how long it takes: that depends on the question and the records so far, and on nothing else.
+// Which trial comes next, and how long it takes: that depends on the question and the records so far, and on nothing
+// else.
 
 import (
 	"cmp"
@@ -17,8 +18,8 @@ import (
 )
 
 const (
-	// trialOverhead is about what a trial takes beside its warm-up and window: to set up, to wait for the last answers, and
-	// to write the record. It is a constant since what comes next depends on records alone.
+	// trialOverhead is about what a trial takes beside its warm-up and window: to set up, to wait for the last answers,
+	// and to write the record. It is a constant since what comes next depends on records alone.
 	trialOverhead = 500 * time.Millisecond
 
 	budgetEach  = 90 * time.Second // that one candidate has by default
@@ -27,10 +28,10 @@ const (
 
 	minWindow = 3 * time.Second
 	minWarmup = 500 * time.Millisecond
-	// windowLimits are in times of the longest limit, as long as which the warm-up is. A queue that is overloaded by a part x
-	// makes its last arrival late only after limit/x, and what waits for less than the limit when a window ends is not late
-	// yet: a window as long as the limit shows no late arrival at twice the rate at which the queue grows without end.
-	// patienceLimits are the same for the patience after which an arrival fails.
+	// windowLimits are in times of the longest limit, as long as which the warm-up is. A queue that is overloaded by a
+	// part x makes its last arrival late only after limit/x, and what waits for less than the limit when a window ends
+	// is not late yet: a window as long as the limit shows no late arrival at twice the rate at which the queue grows
+	// without end. patienceLimits are the same for the patience after which an arrival fails.
 	windowLimits   = 5
 	patienceLimits = 2
 	minBursts      = 4 // in a window
@@ -148,9 +149,9 @@ func (q *Question) minTrial(c *Candidate) time.Duration {
 	return warmup + window + trialOverhead
 }
 
-// windows returns warm-up and window of a trial of c at a level, where a lock occupies its key for so many seconds: long
-// enough for late arrivals to be counted and for a queue to forget its past, as far as the budget allows. A window of
-// bursts ends where one more would begin.
+// windows returns warm-up and window of a trial of c at a level, where a lock occupies its key for so many seconds:
+// long enough for late arrivals to be counted and for a queue to forget its past, as far as the budget allows. A window
+// of bursts ends where one more would begin.
 func (q *Question) windows(c *Candidate, level, occupied, arrivals float64) (warmup, window time.Duration) {
 	each, relaxation := q.each(), q.relaxation(c, level, occupied)
 	clamp := func(shortest, wanted, longest time.Duration) time.Duration {
@@ -179,9 +180,9 @@ func (q *Question) throughput(c *Candidate, level, occupied float64) float64 {
 	return min(1/(c.Shares[0]*occupied), level/(occupied+c.Plan.Think.Seconds()))
 }
 
-// relaxation returns the seconds in which the queue of the hottest key forgets its past, where a lock occupies it for so
-// many: the relaxation time of M/M/1 (Cohen, The Single Server Queue, 1982, III.7.3), of an overloaded queue it means
-// nothing; of a closed loop, as long as all clients take their turn.
+// relaxation returns the seconds in which the queue of the hottest key forgets its past, where a lock occupies it for
+// so many: the relaxation time of M/M/1 (Cohen, The Single Server Queue, 1982, III.7.3), of an overloaded queue it
+// means nothing; of a closed loop, as long as all clients take their turn.
 func (q *Question) relaxation(c *Candidate, level, occupied float64) float64 {
 	if q.Axis == Clients {
 		return level * c.Shares[0] * occupied
@@ -190,7 +191,8 @@ func (q *Question) relaxation(c *Candidate, level, occupied float64) float64 {
 	return occupied / (free * free)
 }
 
-// Search is a plan under way. It depends on its question and on the records alone, and is used by one goroutine at a time.
+// Search is a plan under way. It depends on its question and on the records alone, and is used by one goroutine at a
+// time.
 type Search struct {
 	q        *Question
 	tracks   []*track
@@ -211,7 +213,8 @@ func NewSearch(q *Question) *Search {
 	return s
 }
 
-// Next returns the next trial to run, and false if there is none: the budget is used up, or nothing more is to be learnt.
+// Next returns the next trial to run, and false if there is none: the budget is used up, or nothing more is to be
+// learnt.
 func (s *Search) Next() (Trial, bool) {
 	if s.done {
 		return Trial{}, false
@@ -256,8 +259,8 @@ func (s *Search) confirmable() (list []*track) {
 	return list
 }
 
-// reserve returns the time that is kept to confirm those that are confirmable now. As long as none is, there is nothing to
-// keep it for.
+// reserve returns the time that is kept to confirm those that are confirmable now. As long as none is, there is nothing
+// to keep it for.
 func (s *Search) reserve() time.Duration {
 	if s.ratified {
 		return 0
@@ -269,8 +272,8 @@ func (s *Search) reserve() time.Duration {
 	return dearest(costs)
 }
 
-// ratify ends the search, and has the best candidates confirmed, as many as there is time for. What is asked for is carried
-// without that, so that only the best is confirmed then.
+// ratify ends the search, and has the best candidates confirmed, as many as there is time for. What is asked for is
+// carried without that, so that only the best is confirmed then.
 func (s *Search) ratify() {
 	if s.ratified {
 		s.done = true
@@ -289,8 +292,8 @@ func (s *Search) ratify() {
 	}
 }
 
-// nextRound lets every candidate have its turn once more, in another order, so that no candidate always runs after the same
-// one. In the confirmation the best candidate comes first, until it is decided on.
+// nextRound lets every candidate have its turn once more, in another order, so that no candidate always runs after the
+// same one. In the confirmation the best candidate comes first, until it is decided on.
 func (s *Search) nextRound() {
 	var in []*track
 	for _, t := range s.tracks {

@@ -108,7 +108,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestClaims asks for what the lock sustains or a little more: no plan may say that it is sustained, whoever is the limit.
+// TestClaims asks for what the lock sustains or a little more: no plan may say that it is sustained, whoever is the
+// limit.
 func TestClaims(t *testing.T) {
 	plans := map[bool]uint64{true: 3, false: 20}[testing.Short()]
 	limited := mm1
@@ -183,8 +184,8 @@ func TestDesigns(t *testing.T) {
 	}
 }
 
-// TestCollapse has a lock that carries what is asked for, and whose hand-offs take a second at a rate far above that, as
-// those of thousands of threads do: what it does there says nothing of the rate that it sustains.
+// TestCollapse has a lock that carries what is asked for, and whose hand-offs take a second at a rate far above that,
+// as those of thousands of threads do: what it does there says nothing of the rate that it sustains.
 func TestCollapse(t *testing.T) {
 	for _, slower := range []float64{10, 100, 1000} {
 		q := asked("response.p99<500ms", 100, 1)
@@ -196,8 +197,8 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-// TestGivenRates asks for rates of more than three digits that are the highest one as well: no trial is above them, one is
-// at them, and a lock that carries far more sustains them.
+// TestGivenRates asks for rates of more than three digits that are the highest one as well: no trial is above them, one
+// is at them, and a lock that carries far more sustains them.
 func TestGivenRates(t *testing.T) {
 	fast := mm1
 	fast.hold, fast.handoff = 90*time.Microsecond, 10*time.Microsecond

@@ -73,7 +73,7 @@ func ParseSLO(text string) (s SLO, err error) {
 	var words []string
 	for i, o := range s.Objectives {
 		if i > 0 && o.Limit <= s.Objectives[i-1].Limit {
-			return SLO{}, errors.New("a lower quantile is never longer than a higher one: leave it out, or lower its limit")
+			return SLO{}, errors.New("a lower quantile is never longer than a higher one: lower its limit")
 		}
 		text, _ := s.Of(o)
 		words = append(words, text)
@@ -105,7 +105,7 @@ func (s *SLO) condition(text string) (name string, err error) {
 	figure, quantile, _ := strings.Cut(name, ".")
 	closed := figure == "acquire"
 	if figure != "response" && !closed || len(s.Objectives) > 0 && closed != s.Closed {
-		return "", errors.New("objectives are of the response (of -rate), or all of acquire (of -max-clients), and of errors")
+		return "", errors.New("objectives are of response, or with -max-clients of acquire, and of errors")
 	}
 	o := Objective{}
 	if o.Quantile, err = parseQuantile(quantile); err != nil {

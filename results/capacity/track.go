@@ -20,8 +20,8 @@ const (
 	climb       = 2.5  // times as high the next pilot goes
 	fall        = 4    // times as low
 
-	// firstRate is the highest rate of a first trial if none is asked for: a ceiling of millions is that of the model alone.
-	// firstBurst is the same in arrivals of one burst: to send 5,000 takes lockbench alone 40 ms of both cores.
+	// firstRate is the highest rate of a first trial if none is asked for: a ceiling of millions is that of the model
+	// alone. firstBurst is the same in arrivals of one burst: to send 5,000 takes lockbench alone 40 ms of both cores.
 	firstRate  = 5000
 	firstBurst = 500
 	fewPilots  = 300 // arrivals that tell whether a low level breaks the goals, too
@@ -40,8 +40,8 @@ const (
 	guessedOccupied = 50e-6
 )
 
-// phase is where a candidate stands. It settles once more trials of the search would change nothing; the search makes the
-// best of those confirming in the end, and a verdict makes any over.
+// phase is where a candidate stands. It settles once more trials of the search would change nothing; the search makes
+// the best of those confirming in the end, and a verdict makes any over.
 type phase int
 
 const (
@@ -62,7 +62,7 @@ type track struct {
 	goals   []goal
 	keys    keys
 	ceiling float64 // by the model
-	stable  float64 // level from which the hottest key is always taken, by the holds as planned; infinite if nothing is known
+	stable  float64 // rate from which the hottest key is always taken, by the holds as planned
 	asked   float64 // the level of trials that is no less than the one asked for; 0: none is
 
 	phase   phase
@@ -184,8 +184,8 @@ func (t *track) add(r *results.Record) (again bool) {
 	return false
 }
 
-// leave draws the consequences of a trial that does not count: trials stay below its level, halfway to the highest one that
-// was made. Where others use the machine a lower level would not help.
+// leave draws the consequences of a trial that does not count: trials stay below its level, halfway to the highest one
+// that was made. Where others use the machine a lower level would not help.
 func (t *track) leave(o *observed) {
 	best, _ := t.kept()
 	if o.left.Code != Others && o.left.Code != Host {
@@ -257,12 +257,20 @@ func (t *track) wantsAsked() bool {
 	return t.keeps(&sum) && (len(all) < confirmTrials || !t.failuresShown(t.asked))
 }
 
-// tidy returns a level with three digits that is no higher, or one that the user gave. Clients are whole.
-func (t *track) tidy(level float64) float64 {
+// given returns a level, exactly as the user gave it if it is one of those.
+func (t *track) given(level float64) (exact float64, is bool) {
 	for _, given := range []float64{t.q.Asked, t.q.Most, t.asked} {
 		if equal(level, given) {
-			return given
+			return given, true
 		}
+	}
+	return level, false
+}
+
+// tidy returns a level with three digits that is no higher, or one that the user gave. Clients are whole.
+func (t *track) tidy(level float64) float64 {
+	if given, is := t.given(level); is {
+		return given
 	}
 	if t.q.Axis == Clients {
 		level = max(1, math.Floor(level))
@@ -279,8 +287,8 @@ func (t *track) made(level float64) float64 {
 	return level
 }
 
-// pilotLevel returns the level that is asked for, or half of the ceiling; and then higher ones up to three quarters of the
-// ceiling, in steps if that is far above what locks do; or lower and lower ones while none keeps the goals.
+// pilotLevel returns the level that is asked for, or half of the ceiling; and then higher ones up to three quarters of
+// the ceiling, in steps if that is far above what locks do; or lower and lower ones while none keeps the goals.
 func (t *track) pilotLevel() float64 {
 	pilots, first := t.counted(), min(t.ceiling, firstRate)
 	if every := longest(&t.c.Plan, burst); every > 0 {
@@ -299,8 +307,9 @@ func (t *track) pilotLevel() float64 {
 	return min(pilotLast*t.ceiling, climb*pilots[len(pilots)-1].level)
 }
 
-// judgePilot ends the pilot when it has a level that keeps the goals, and one that does not or that is near the ceiling. A
-// level so low that a queue cannot be the cause, and that breaks the goals beyond chance, rules the candidate out.
+// judgePilot ends the pilot when it has a level that keeps the goals, and one that does not or that is near the
+// ceiling. A level so low that a queue cannot be the cause, and that breaks the goals beyond chance, rules the
+// candidate out.
 func (t *track) judgePilot() {
 	pilots := t.counted()
 	last := pilots[len(pilots)-1]
@@ -370,8 +379,8 @@ func (t *track) addToFits(o *observed) {
 	}
 }
 
-// checkLine has all arrivals in one line, as of a server or its connections, if they are late at levels at which no key can
-// have a queue. A fit to the keys takes such trials for impossible, and sees no limit in them.
+// checkLine has all arrivals in one line, as of a server or its connections, if they are late at levels at which no key
+// can have a queue. A fit to the keys takes such trials for impossible, and sees no limit in them.
 func (t *track) checkLine() {
 	if t.oneLine {
 		return
@@ -403,8 +412,8 @@ func (t *track) settle() {
 	}
 }
 
-// startConfirmation has the level confirmed that the trials so far allow to claim. If the most is wanted, that is a little
-// lower: there is no second one, and no trials at a level that is asked for.
+// startConfirmation has the level confirmed that the trials so far allow to claim. If the most is wanted, that is a
+// little lower: there is no second one, and no trials at a level that is asked for.
 func (t *track) startConfirmation() {
 	level := t.claim()
 	if t.asked == 0 {
@@ -413,8 +422,8 @@ func (t *track) startConfirmation() {
 	t.phase, t.confirm = confirming, max(t.asked, t.made(t.tidy(level)))
 }
 
-// judgeConfirmation ends it once enough trials have kept the goals together, or broken them. Failures that are too rare to
-// be seen in a few trials take more of them.
+// judgeConfirmation ends it once enough trials have kept the goals together, or broken them. Failures that are too rare
+// to be seen in a few trials take more of them.
 func (t *track) judgeConfirmation() {
 	switch n, all := len(t.confirmedBy), pool(t.confirmedBy); {
 	case n < confirmTrials:

@@ -11,8 +11,8 @@ import (
 	"github.com/lockbench/lockbench/results/spec"
 )
 
-// kept returns the share of the answers in a long run of m that the objectives of q allow at a level, over that which they
-// have; it is 1 or more if the objectives hold.
+// kept returns the share of the answers in a long run of m that the objectives of q allow at a level, over that which
+// they have; it is 1 or more if the objectives hold.
 func kept(q *Question, m meter, level float64) bool {
 	c := &q.Candidates[0]
 	m.saturated = 0
@@ -24,8 +24,8 @@ func kept(q *Question, m meter, level float64) bool {
 	return t.keeps(&o)
 }
 
-// TestOtherQueues has queues of other families than that of the fit: the objective holds at the lower end of the interval,
-// and does not at 1.15 times the upper end.
+// TestOtherQueues has queues of other families than that of the fit: the objective holds at the lower end of the
+// interval, and does not at 1.15 times the upper end.
 func TestOtherQueues(t *testing.T) {
 	burst := func(p *spec.Plan) { p.Burst = 500 * time.Millisecond }
 	plain := func(*spec.Plan) {}
@@ -73,8 +73,8 @@ func TestOtherQueues(t *testing.T) {
 	}
 }
 
-// TestRefusals has a server that does the same for all, and refuses most of those that try once: the rate that it sustains
-// is the same, and the objective is broken by the same.
+// TestRefusals has a server that does the same for all, and refuses most of those that try once: the rate that it
+// sustains is the same, and the objective is broken by the same.
 func TestRefusals(t *testing.T) {
 	var rates []float64
 	for _, refused := range []float64{0, 0.95} {
@@ -102,8 +102,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLost has arrivals that never hear of their grant, where 1 % may be late: as many as are lost are late. Those that are
-// on their way when a window closes are not.
+// TestLost has arrivals that never hear of their grant, where 1 % may be late: as many as are lost are late. Those that
+// are on their way when a window closes are not.
 func TestLost(t *testing.T) {
 	for _, lost := range []float64{0, 0.005, 0.01, 0.011, 0.02, 0.05, 0.2} {
 		for name, change := range map[string]func(*spec.Plan){
@@ -141,8 +141,8 @@ func TestUnderWay(t *testing.T) {
 	}
 }
 
-// TestErrorsUnseen asks for fewer failures than so few arrivals can show, of a lock with three times as many; and with a
-// budget that is enough, of one with none.
+// TestErrorsUnseen asks for fewer failures than so few arrivals can show, of a lock with three times as many; and with
+// a budget that is enough, of one with none.
 func TestErrorsUnseen(t *testing.T) {
 	for seed := range uint64(20) {
 		q := asked("response.p99<20ms,errors<0.01%", 50, 1)
@@ -252,7 +252,8 @@ func TestBurstsSaturate(t *testing.T) {
 	}
 }
 
-// TestFixedClients: a plan that sets the clients has its trials with these, and counts them: what waits for a client waits.
+// TestFixedClients: a plan that sets the clients has its trials with these, and counts them: what waits for a client
+// waits.
 func TestFixedClients(t *testing.T) {
 	q := asked(p99Under20ms, 300, 1)
 	q.Candidates[0].FixedClients, q.Candidates[0].Plan.Clients = true, 50

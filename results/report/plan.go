@@ -143,7 +143,8 @@ func (p planned) table(candidates []capacity.CandidateAnswer) (*Table, *Chart) {
 	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by what is asked for"
 	t.Columns[3].About, t.Columns[4].About = "at what is asked for", "what is used up first, and at which rate"
 	t.Columns[4].Left, t.Columns[4].Drop = true, 1
-	chart := &Chart{Kind: Bars, Name: "sustained", Title: "What each candidate sustains", X: Axis{Name: cmp.Or(string(p.Axis), "arrivals/s"), Label: format.Three}}
+	chart := &Chart{Kind: Bars, Name: "sustained", Title: "What each candidate sustains",
+		X: Axis{Name: cmp.Or(string(p.Axis), "arrivals/s"), Label: format.Three}}
 	if p.Asked > 0 {
 		chart.Uprights = []Line{{p.Asked, "asked for"}}
 	}
@@ -168,8 +169,8 @@ func (p planned) table(candidates []capacity.CandidateAnswer) (*Table, *Chart) {
 	return dense(t), chart
 }
 
-// risks returns what is wrong with the best candidate, or why it does not sustain the load; why the others lost; and what to
-// do next. A candidate that let two clients hold a key comes before the best.
+// risks returns what is wrong with the best candidate, or why it does not sustain the load; why the others lost; and
+// what to do next. A candidate that let two clients hold a key comes before the best.
 func (p planned) risks(candidates []capacity.CandidateAnswer) *Table {
 	const most = 3 // reasons, each with those that lost for it
 	c, t := p.best, &Table{}
