@@ -49,11 +49,17 @@ func (t *track) capped() bool {
 	return len(t.trials) > 0 && len(t.counted()) == 0 || t.fits != nil && t.cap <= t.estimate().Mid
 }
 
+// atLeast reports whether nothing but the lower end is known: no trial that counts has broken the goals, or none could.
+func (t *track) atLeast() bool {
+	_, broken := t.kept()
+	return t.capped() || t.fits != nil && math.IsInf(broken, 1)
+}
+
 // byChance reports whether the interval is above what is asked for by so little that, among so many candidates, it may
 // be chance (Bonferroni).
 func (t *track) byChance() bool {
 	e := t.estimate()
-	if t.q.Asked == 0 || e.Low <= 0 || t.capped() {
+	if t.q.Asked == 0 || e.Low <= 0 || t.atLeast() {
 		return false
 	}
 	deviation := max(1e-9, math.Log(e.Mid/e.Low)/normal95)
@@ -179,7 +185,7 @@ func (s *Search) Candidate(i int) CandidateAnswer {
 	if a.Verdict == Violated {
 		return a
 	}
-	a.AtLeast, a.Response = t.capped() && a.Verdict != RulesOut, t.responses() // for which the upper end is enough
+	a.AtLeast, a.Response = t.atLeast() && a.Verdict != RulesOut, t.responses() // for which the upper end is enough
 	a.Sustains = t.sustains(a.AtLeast, a.Verdict)
 	if t.q.Asked > 0 {
 		a.Headroom = a.Sustains.Low / t.q.Asked

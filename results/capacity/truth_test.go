@@ -252,6 +252,16 @@ func TestBurstsSaturate(t *testing.T) {
 	}
 }
 
+// TestNothingBroke: where only trials that do not count broke the objective, nobody knows how far it goes.
+func TestNothingBroke(t *testing.T) {
+	m := mm1
+	m.saturated, m.cores, m.others, m.slower, m.serverCPU = 600, 2, 1.5, 10, time.Microsecond
+	a, _ := run(t, asked(p99Under20ms, 0, 1), m)
+	if c := a.Candidates[0]; !c.AtLeast || c.Sustains.High != 0 || c.Sustains.Low >= 600 {
+		t.Errorf("%s: %+v, at least %t: %+v", a.Verdict, c.Sustains, c.AtLeast, c.Why)
+	}
+}
+
 // TestFixedClients: a plan that sets the clients has its trials with these, and counts them: what waits for a client
 // waits.
 func TestFixedClients(t *testing.T) {
