@@ -219,5 +219,6 @@ func ReadAnswer(in io.Reader) (*Answer, error) {
 	if err := results.ReadForm(in, "an answer of lockbench plan -format json", &a, &a.Schema, AnswerVersion); err != nil {
 		return nil, err
 	}
+	a.Schema = AnswerVersion // as which it is written again
 	return &a, nil
 }
