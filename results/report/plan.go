@@ -194,8 +194,9 @@ func (p planned) risks(candidates []capacity.CandidateAnswer) *Table {
 		t.fact(Plain, "lost", format.Few(lost.Of[why], 2)+": "+why)
 	}
 	if len(p.Warnings) > 0 && len(lost.Keys) < most {
-		text, _ := PlanReason(p.Answer, p.Warnings[0])
-		t.fact(Warn, "caution", text)
+		if text, _ := PlanReason(p.Answer, p.Warnings[0]); text != why {
+			t.fact(Warn, "caution", text)
+		}
 	}
 	t.fact(Plain, "next", next)
 	return t
