@@ -91,7 +91,7 @@ func (f *Fit) NextRate(i int) float64 { return f.Quantile(trialQuantiles[i%len(t
 // show.
 func (f *Fit) Interval() Range {
 	all := f.posterior()
-	r := Range{Low: f.grid.rateQuantile(all, 0.025), Mid: f.grid.rateQuantile(all, 0.5), High: f.grid.rateQuantile(all, 0.975)}
+	r := median(all, f.grid.rate, f.grid.byRate)
 	if len(f.trials) < 3 {
 		return r
 	}
@@ -134,7 +134,9 @@ func (f *Fit) Least() float64 { return f.grid.rate[f.grid.byRate[0]] }
 // Occupies returns for how long a lock occupies its key, in nanoseconds, in a trial in which the machine is neither
 // fast nor slow.
 func (f *Fit) Occupies() Range {
-	r := f.grid.weigh(f.posterior(), f.grid.services())
+	g := f.grid
+	services := slices.Repeat(g.service[g.margin:g.margin+g.places()], len(priorC2)*len(gridNoise))
+	r := median(f.posterior(), services, orderOf(services))
 	return Range{r.Low * 1e9, r.Mid * 1e9, r.High * 1e9}
 }
 

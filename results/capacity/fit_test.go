@@ -267,4 +267,7 @@ func (g *grid) shares(rate float64) []float64 {
 }
 
 // share returns it with its 95 % interval.
-func (f *Fit) share(rate float64) Range { return f.grid.weigh(f.posterior(), f.grid.shares(rate)) }
+func (f *Fit) share(rate float64) Range {
+	values := f.grid.shares(rate)
+	return median(f.posterior(), values, orderOf(values))
+}

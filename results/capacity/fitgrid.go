@@ -65,13 +65,7 @@ func newGrid(s shape, guess, allowed float64) *grid {
 			g.rate = append(g.rate, g.sustainable(c2, noise, allowed)...)
 		}
 	}
-	g.byRate = make([]int32, len(g.rate))
-	for i := range g.byRate {
-		g.byRate[i] = int32(i)
-	}
-	slices.SortFunc(g.byRate, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(g.rate[a], g.rate[b]), cmp.Compare(a, b))
-	})
+	g.byRate = orderOf(g.rate)
 	return g
 }
 
@@ -265,23 +259,20 @@ func quantile(weights, values []float64, order []int32, q float64) float64 {
 	return last
 }
 
-// weigh returns the median and the 95 % interval of a value that is given for each place.
-func (g *grid) weigh(places, values []float64) Range {
-	order := make([]int32, 0, len(values))
-	for i, w := range places {
-		if w > 1e-9 {
-			order = append(order, int32(i))
-		}
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(values[a], values[b]) })
-	return Range{
-		quantile(places, values, order, 0.025), quantile(places, values, order, 0.5), quantile(places, values, order, 0.975),
-	}
+// median returns the median and the 95 % interval of values with weights that add up to 1, given their order.
+func median(weights, values []float64, order []int32) Range {
+	of := func(q float64) float64 { return quantile(weights, values, order, q) }
+	return Range{of(0.025), of(0.5), of(0.975)}
 }
 
-// services returns S for each place, in seconds.
-func (g *grid) services() []float64 {
-	return slices.Repeat(g.service[g.margin:g.margin+g.places()], len(priorC2)*len(gridNoise))
+// orderOf returns the places of values in their order.
+func orderOf(values []float64) []int32 {
+	order := make([]int32, len(values))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(values[a], values[b]), cmp.Compare(a, b)) })
+	return order
 }
 
 // noise returns the mean of the noise.
