@@ -168,8 +168,8 @@ func (s *search) withoutArrivals() experiment {
 	return e
 }
 
-// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer; the error is that a server
-// of the user's cannot be asked at all.
+// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer; the error is that there are
+// none, as a server of the user's cannot be asked at all.
 func (s *search) runTrials(
 	ctx context.Context, measure func(context.Context, capacity.Trial) (*results.Record, error),
 ) error {
@@ -182,11 +182,11 @@ func (s *search) runTrials(
 		err := s.runner.Lost()
 		if err == nil {
 			rec, unasked := measure(ctx, t)
-			switch {
+			switch err = unasked; {
 			case ctx.Err() != nil: // what a signal has cut short tells nothing
-			case unasked != nil:
-				return unasked
-			default:
+			case err != nil && s.trials == 0:
+				return err
+			case err == nil:
 				err = s.add(t, rec)
 			}
 		}
