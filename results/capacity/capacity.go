@@ -82,8 +82,8 @@ type Trial struct {
 type Verdict string
 
 const (
-	// Sustains: trials at the level asked for kept the objectives, and the lower end of its own is no less, or the
-	// machine was the limit of them; if the most is wanted, it is known.
+	// Sustains: trials at the level asked for kept the objectives, and the lower end of its own is no less; if the most
+	// is wanted, it is confirmed.
 	Sustains  Verdict = "sustains"
 	RulesOut  Verdict = "ruled out" // the upper end is below it, or no lock can carry the load
 	Undecided Verdict = "undecided" // the interval holds it, the budget was too small, or the machine was the limit
