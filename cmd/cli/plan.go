@@ -21,7 +21,6 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
-	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
@@ -103,7 +102,7 @@ func (s *search) print(w io.Writer) error {
 			about = unstarted
 		}
 		say("candidate %d: %s (%s)", i+1, c.Name, about)
-		for _, text := range warnings(s.withoutArrivals().Cells[i]) {
+		for _, text := range warnings(s.Cells[i]) {
 			say("  warning: %s", text)
 		}
 	}
@@ -131,28 +130,13 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	if _, more := s.known.Next(); !more {
 		return s.finish(ctx)
 	}
-	s.withoutArrivals().announce(s.program)
+	s.announce(s.program)
 	s.announcePlan(s.say)
 	return r.Do(ctx, func() error {
 		s.runTrials(ctx, s.measure)
 		r.SaveRest()
 		return s.finish(ctx)
 	})
-}
-
-// withoutArrivals returns the experiment with closed loops. Its cells have the most clients of any trial, whose bursts
-// nobody has asked for.
-func (s *search) withoutArrivals() experiment {
-	e := s.experiment
-	e.Cells = slices.Clone(e.Cells)
-	for i := range e.Cells {
-		p := &e.Cells[i].Plan
-		p.Rate, p.Burst, p.Classes = spec.Rate{}, 0, slices.Clone(p.Classes)
-		for j := range p.Classes {
-			p.Classes[j].Rate, p.Classes[j].Burst = spec.Rate{}, 0
-		}
-	}
-	return e
 }
 
 // runTrials runs what is to run. Whatever ends it early, the trials so far make the answer.

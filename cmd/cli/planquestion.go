@@ -121,8 +121,9 @@ func questionOf(
 	if err := q.Check(); err != nil {
 		return nil, usageErrorf("%w", err)
 	}
-	for i := range q.Cells { // the servers that are started have room for this many
-		q.Cells[i].Plan.Clients = q.MostClients(i)
+	for i := range q.Cells { // the servers that are started have room for this many, whose arrivals nobody has asked for
+		p := &q.Cells[i].Plan
+		p.Clients, p.Rate, p.Burst = q.MostClients(i), spec.Rate{}, 0
 	}
 	return q, nil
 }
