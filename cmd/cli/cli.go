@@ -133,10 +133,7 @@ func (p *program) root() *cobra.Command {
 		}
 		names := commandNames(root)
 		hint := suggest.DidYouMean("", args[0], names)
-		if hint == "" && explain(args[0]) != "" {
-			hint = " (try lockbench help " + args[0] + ")"
-		}
-		return usageErrorf("unknown command %q%s; there are %s", args[0], hint, strings.Join(names, ", "))
+		return usageErrorf("unknown command %q%s; there are %s (lockbench help explains words)", args[0], hint, strings.Join(names, ", "))
 	}
 	return root
 }

@@ -41,13 +41,8 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	why := "lockbench " + c.Name() + " takes flags only; a value with spaces needs quotes"
-	if vs := c.Flags().Lookup("vs"); vs != nil && vs.Changed {
-		why = "-vs takes all flags of the head as one word, in quotes, as in -vs '-wait queue'"
-	} else if slices.Contains([]string{"on", "off", "on,off", "off,on", "true", "false"}, args[0]) {
-		why = "a switch takes its value with an equals sign, as in -NAME=" + args[0]
-	}
-	return usageErrorf("unexpected argument %q: %s", args[0], why)
+	return usageErrorf("unexpected argument %q: lockbench %s takes flags only; a value with spaces needs quotes, "+
+		"and that of a switch an equals sign (-renew=on)", args[0], c.Name())
 }
 
 // atMostOne takes one of some names, or nothing.

@@ -34,12 +34,8 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 			text = page(name)
 		}
 		if text == "" {
-			known := slices.Clone(names)
-			for _, p := range passages() {
-				known = append(known, term.FindAllString(strings.Fields(p.text)[0]+" "+p.words, -1)...)
-			}
 			return usageErrorf("help: nothing is called %q%s; there are %s", word,
-				suggest.DidYouMean("", word, known), strings.Join(names, ", "))
+				suggest.DidYouMean("", word, names), strings.Join(names, ", "))
 		}
 		_, err := io.WriteString(p.stdout, text)
 		return err
@@ -129,8 +125,6 @@ var (
 	// examples that they announce.
 	parts = regexp.MustCompile(`(?m)^((\S.*:\n)? {1,2}\S.*\n( {3}.*\n)*|` +
 		`(\S.*\n)*\S.*:\n\n( +(\S+=\S+ )*lockbench .*\n)+|(\S.*\n)+( .*\n)*)`)
-
-	term = regexp.MustCompile(`[^ ,:]+`)
 
 	example = regexp.MustCompile(`^ +(\S+=\S+ )*(lockbench|kubectl|srun|mpirun|go run|benchstat) `)
 )

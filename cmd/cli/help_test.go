@@ -270,7 +270,7 @@ func TestHelpWords(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]string{
-		"kubernettes": "(did you mean Kubernetes?)", "deadlok": "(did you mean deadlock?)", "watting": "(did you mean waiting?)", "xyzzy": `"xyzzy"; there are`,
+		"watting": "(did you mean waiting?)", "xyzzy": `"xyzzy"; there are`,
 	} {
 		var errs bytes.Buffer
 		if code := run([]string{"help", word}, nil, io.Discard, &errs, environment(), nil); code != exitUsage || !strings.Contains(errs.String(), want) {
