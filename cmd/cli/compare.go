@@ -37,25 +37,30 @@ func (p *program) compare(o *options, files []string) error {
 	if err != nil {
 		return err
 	}
+	found, err := p.compareFiles(files, how)
+	if err != nil {
+		return err
+	}
+	return out.end(found)
+}
+
+func (p *program) compareFiles(files []string, how compare.Options) (*compare.Comparison, error) {
 	var sides []compare.Input
 	for _, name := range files {
 		side, err := p.readSide(name)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		sides = append(sides, side)
 	}
 	base, head := sides[0], sides[len(sides)-1]
 	if len(sides) == 1 {
+		var err error
 		if base, head, err = compare.Split(base); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	found, err := compare.Compare(base, head, how)
-	if err != nil {
-		return err
-	}
-	return out.end(found)
+	return compare.Compare(base, head, how)
 }
 
 // comparing reads the flags that say how to compare.
