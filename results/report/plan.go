@@ -166,7 +166,10 @@ func (p planned) table(candidates []capacity.CandidateAnswer) (*Table, *Chart) {
 				Points: []Point{{X: max(r.Low, r.Mid), Low: r.Low, High: max(r.Low, r.High)}}})
 		}
 	}
-	return dense(t), chart
+	if dense(t); len(t.Columns) == 1 { // names of which nothing is known
+		t.Rows = nil
+	}
+	return t, chart
 }
 
 // risks returns what is wrong with the best candidate, or why it does not sustain the load; why the others lost; and

@@ -33,6 +33,14 @@ func TestPlan(t *testing.T) {
 	golden(t, "plan-recorded", Plan(recordedPlan(t)))
 }
 
+// TestPlanTable: names alone make no table.
+func TestPlanTable(t *testing.T) {
+	d := Plan(&capacity.Answer{Candidates: []capacity.CandidateAnswer{{Name: "redis", Verdict: capacity.Undecided}}})
+	if text, _ := firstScreen(d); strings.Contains(text, "candidate") {
+		t.Error(text)
+	}
+}
+
 // firstScreen returns what a terminal shows without -v, and how many lines that are if none wraps.
 func firstScreen(d *Document) (text string, lines int) {
 	short := *d
