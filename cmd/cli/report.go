@@ -87,8 +87,6 @@ func (p *program) redraw(o *options, file string, in *bufio.Reader) (again func(
 		return nil, err
 	case is(`"hazards":`):
 		return drawn(p, o, file, proofs, safety.Read, in)
-	case is(`"alpha":`):
-		return drawn(p, o, file, comparisons, export.ReadComparison, in)
 	case is(`"slo":`):
 		return drawn(p, o, file, answers, capacity.ReadAnswer, in)
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -201,30 +200,5 @@ func TestNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := CSV(&b, nil); err != nil || !strings.HasPrefix(b.String(), "run,cell,trial,") {
 		t.Errorf("%q, %v", b.String(), err)
-	}
-}
-
-// TestComparisonReadsBack: what is read of a comparison's JSON makes the same JSON, but for the IDs of the trials.
-func TestComparisonReadsBack(t *testing.T) {
-	c := comparison(t, "label", "why")
-	for i := range c.Cells {
-		c.Cells[i].Base, c.Cells[i].Head = nil, nil
-	}
-	c.Lacking = slices.Contains(c.Reasons(), compare.Missing)
-	var first, again bytes.Buffer
-	if err := ComparisonJSON(&first, c); err != nil {
-		t.Fatal(err)
-	}
-	read, err := ReadComparison(bytes.NewReader(first.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ComparisonJSON(&again, read); err != nil || again.String() != first.String() {
-		t.Errorf("%v; it was\n%s\nand is\n%s", err, &first, &again)
-	}
-	for text, want := range map[string]string{`{"alpha":`: "it ends too early", `{"schema": 99}`: "newer lockbench", `{"schema": 1, "cells": [{"label": "x", "figures": [{"figure": "nonsense"}]}]}`: "nonsense"} {
-		if _, err := ReadComparison(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
 	}
 }

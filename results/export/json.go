@@ -5,10 +5,8 @@ package export
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -128,30 +126,6 @@ func comparedOf(c compare.Cell) comparedJSON {
 	})}
 }
 
-// ReadComparison reads what ComparisonJSON has written, which has nothing of the records but their commands.
-func ReadComparison(in io.Reader) (*compare.Comparison, error) {
-	all := comparisonJSON{Comparison: &compare.Comparison{}}
-	const what = "a comparison of lockbench compare -format json"
-	if err := results.ReadForm(in, what, &all, &all.Schema, schema); err != nil {
-		return nil, err
-	}
-	c := all.Comparison
-	c.Verdict, c.Lacking = all.Verdict, slices.Contains(all.Reasons, compare.Missing)
-	for _, cell := range all.Cells {
-		for _, f := range cell.Figures {
-			r, is := f.Result, false
-			if r.Figure, is = metric.Named(f.Figure); !is {
-				return nil, fmt.Errorf("cells: %s: figures: %q is none that this lockbench knows", cell.Label, f.Figure)
-			}
-			r.P, r.Change = number(f.PAdjusted), stats.Change{Base: f.Base.estimate(), Head: f.Head.estimate(),
-				Ratio: 1 + number(f.Change), Low: 1 + number(f.ChangeLow), High: 1 + number(f.ChangeHigh), P: number(f.P)}
-			cell.Cell.Figures = append(cell.Cell.Figures, r)
-		}
-		c.Cells = append(c.Cells, cell.Cell)
-	}
-	return c, nil
-}
-
 // CheckJSON writes a run by itself, judged by absolute thresholds.
 func CheckJSON(w io.Writer, c *compare.Check) error {
 	reasons, cells := notNull(c.Reasons()), each(c.Cells, checkedOf)
@@ -186,25 +160,12 @@ func estimateOf(e stats.Estimate) estimateJSON {
 	return estimateJSON{e.N, known(e.Median), known(e.Low), known(e.High), known(e.Min), known(e.Max)}
 }
 
-func (e estimateJSON) estimate() stats.Estimate {
-	return stats.Estimate{N: e.N, Median: number(e.Median), Low: number(e.Low), High: number(e.High),
-		Min: number(e.Min), Max: number(e.Max)}
-}
-
 // known returns v, or null where JSON has no number for it.
 func known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v
-}
-
-// number returns what known has written.
-func number(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
 }
 
 // notNull returns a list that is never null.
