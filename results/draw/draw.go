@@ -2,8 +2,6 @@
 package draw
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -95,12 +93,4 @@ func codeLines(indent, text string) string {
 		lines = append(lines, strings.TrimRight(indent+format.Line(line), " "))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// write writes what was drawn.
-func write(w io.Writer, text string) error {
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("draw: %w", err)
-	}
-	return nil
 }

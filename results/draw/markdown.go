@@ -52,7 +52,8 @@ func Markdown(w io.Writer, d *report.Document) error {
 		}
 		text += "\n*more in other formats*\n"
 	}
-	return write(w, text)
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // markdownTable returns a table and what its marks mean, or a list of facts.

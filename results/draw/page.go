@@ -31,7 +31,8 @@ func Page(w io.Writer, d *report.Document) error {
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
-	return write(w, string(page))
+	_, err = io.WriteString(w, string(page))
+	return err
 }
 
 // LivePage returns a page that is read while its command goes on. What it shows comes as server-sent events from where

@@ -51,7 +51,8 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 		t.para(report.Plain, "", "more with -v")
 	}
 	lines := slices.CompactFunc(t.lines, func(a, b string) bool { return a == "" && b == "" })
-	return write(w, strings.TrimRight(strings.Join(lines, "\n"), "\n")+"\n")
+	_, err := io.WriteString(w, strings.TrimRight(strings.Join(lines, "\n"), "\n")+"\n")
+	return err
 }
 
 // terminal collects lines.
