@@ -127,7 +127,6 @@ var (
 
 	quietFlag   = flagDef{"quiet", "", groupOutput, "", "false", false, "no progress"}
 	verboseFlag = flagDef{"verbose", "v", groupOutput, "", "false", false, "all that is known: latencies, outcomes, costs, safety, servers, machine"}
-	jsonFlag    = flagDef{"json", "", groupOutput, "", "false", false, "as JSON"}
 	helpFlag    = flagDef{"help", "h", groupOutput, "", "false", false, "this text"}
 )
 
@@ -159,11 +158,11 @@ var (
 	})
 
 	historyFlags = []flagDef{formatFlag, {"verbose", "v", groupOutput, "", "false", false, "all points of each cell"}}
-	listFlags    = []flagDef{jsonFlag, formatFlag}
+	listFlags    = []flagDef{formatFlag}
 )
 
 // allFlags is what the spelling of any command line is judged by.
-var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, gateFlags, cleanFlags, conformanceFlags, []flagDef{jsonFlag, helpFlag})
+var allFlags = slices.Concat(runFlags, planFlags, proveFlags, historyFlags, gateFlags, cleanFlags, conformanceFlags, []flagDef{helpFlag})
 
 func flagNames(defs []flagDef) []string {
 	var names []string

@@ -3,11 +3,10 @@
 package cli
 
 import (
-	"encoding/json"
-
 	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
+	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/workloads/matrix"
 )
 
@@ -26,15 +25,12 @@ func (p *program) listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		l := catalog.New(c.Context(), names)
-		if !o.on("json") {
-			return out.end(l)
-		}
-		enc := json.NewEncoder(p.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(l)
+		return out.end(catalog.New(c.Context(), names))
 	})
 }
 
 // listings are what list writes.
-var listings = kind[catalog.Listing]{document: catalog.Listing.Document}
+var listings = kind[catalog.Listing]{
+	document: catalog.Listing.Document,
+	formats:  []output[catalog.Listing]{{name: "json", write: export.JSON[catalog.Listing]}},
+}

@@ -58,7 +58,7 @@ func TestOwnLock(t *testing.T) {
 		t.Errorf("%q has no row of the lock, or violations:\n%s", args, out)
 	}
 	for want, args := range map[string]string{
-		"file": "list", "create": "report -v o.jsonl", "stays when its holder dies": "list -json",
+		"file": "list", "create": "report -v o.jsonl", "stays when its holder dies": "list -format json",
 		"example.com/filelock": "version", "\ndriver: file\n": "-driver file -dry-run",
 	} {
 		if out := run(binary, strings.Fields(args)...); !strings.Contains(out, want) {
