@@ -88,15 +88,12 @@ func Analyse(q *Question, c *Candidate) Analysis {
 // fits returns the longest mean hold with which the rate would meet the SLO, and the largest share of the arrivals that
 // any key may have for it; 0 if there is none.
 func (m model) fits() (hold time.Duration, share float64) {
-	alone, low, high := m, 0.0, m.hold
+	alone := m
 	alone.keys = keys{{1, 1}}
 	share = min(1, alone.ceiling()/m.q.Asked)
-	for range 40 {
-		if m.hold = (low + high) / 2; m.ceiling() >= m.q.Asked {
-			low = m.hold
-		} else {
-			high = m.hold
-		}
-	}
-	return nanoseconds(low), share
+	longest := bisect(0, m.hold, 1e-9, func(hold float64) bool {
+		m.hold = hold
+		return m.ceiling() >= m.q.Asked
+	})
+	return nanoseconds(longest), share
 }

@@ -236,18 +236,6 @@ func TestChance(t *testing.T) {
 	}
 }
 
-func TestBetaAbove(t *testing.T) {
-	for _, c := range []struct{ a, b, x, want float64 }{
-		{1, 1, 0.15, 0.85},
-		{2, 1, 0.3, 1 - 0.09},
-		{1, 3, 0.4, 0.216},
-		{0.5, 0.5, 0.5, 0.5},
-		{30, 30, 0.5, 0.5},
-	} {
-		within(t, "the probability", betaAbove(c.a, c.b, c.x), c.want, 1e-9)
-	}
-}
-
 // shares returns the share of late arrivals in the long run at a rate, for each place.
 func (g *grid) shares(rate float64) []float64 {
 	n := g.places()

@@ -164,8 +164,15 @@ func (g *grid) solve(service, c2, noise, allowed, guess float64) float64 {
 	for step := 2 * first; off(high) < 0 && step < widest; step *= 2 {
 		low, high = high, high+step
 	}
-	for high-low > precision {
-		if mid := (low + high) / 2; off(mid) < 0 {
+	load := bisect(math.Exp(low), math.Exp(high), precision, func(load float64) bool { return off(math.Log(load)) < 0 })
+	return math.Log(load)
+}
+
+// bisect returns the highest value from low to high for which a condition holds that holds up to some value, with a
+// relative precision.
+func bisect(low, high, precision float64, holds func(float64) bool) float64 {
+	for high-low > precision*high {
+		if mid := (low + high) / 2; holds(mid) {
 			low = mid
 		} else {
 			high = mid

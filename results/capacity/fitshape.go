@@ -105,22 +105,16 @@ func (l loop) late(clients, service, c2 float64) float64 {
 	others := max(0, clients-1) / max(1, clients) // of the clients at a key, those that an arrival finds
 	at := func(busy float64) float64 { return busy / (1 - busy*others) }
 	// The throughput is that at which the clients are all at some key, or thinking.
-	low, high := 0.0, 1/(l.keys.hottest()*service*max(others, 1e-9))
-	for range 30 {
-		rate := (low + high) / 2
+	throughput := bisect(0, 1/(l.keys.hottest()*service*max(others, 1e-9)), 1e-9, func(rate float64) bool {
 		sum := rate * l.think
 		for _, g := range l.keys {
 			sum += float64(g.count) * at(rate*g.share*service)
 		}
-		if sum < clients {
-			low = rate
-		} else {
-			high = rate
-		}
-	}
+		return sum < clients
+	})
 	spread, late := math.Sqrt(math.Log1p(c2)), 0.0
 	for _, g := range l.keys {
-		mean := others * at(low*g.share*service) * service
+		mean := others * at(throughput*g.share*service) * service
 		if mean <= 0 {
 			break
 		}

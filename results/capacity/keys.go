@@ -68,16 +68,9 @@ func (k keys) late(rate, service, c2, t float64) float64 {
 
 // rate returns the most arrivals a second over all keys for which no larger share than late waits for longer than t.
 func (k keys) rate(service, c2, t, late float64) float64 {
-	low, high := 0.0, 1/(k.hottest()*service)
+	high := 1 / (k.hottest() * service)
 	for k.late(high, service, c2, t) <= late && high < math.MaxInt64 {
 		high *= 2
 	}
-	for range 60 {
-		if mid := (low + high) / 2; k.late(mid, service, c2, t) <= late {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
+	return bisect(0, high, 1e-12, func(rate float64) bool { return k.late(rate, service, c2, t) <= late })
 }
