@@ -73,7 +73,7 @@ func (f *Fit) Add(o Observation) {
 
 // Quantile returns the posterior quantile q of the sustainable rate, in arrivals a second.
 func (f *Fit) Quantile(q float64) float64 {
-	return f.grid.rateQuantile(f.posterior(), q)
+	return quantile(f.posterior(), f.grid.rate, f.grid.byRate, q)
 }
 
 // trialQuantiles are the quantiles at which trials are placed in turn. In simulation it hardly matters which: all
@@ -118,7 +118,7 @@ func (f *Fit) jackknife() float64 {
 		for j, l := range trial {
 			without[j] = f.total[j] - float64(l)
 		}
-		logs[i] = math.Log(f.grid.rateQuantile(f.grid.normalise(without), 0.5))
+		logs[i] = math.Log(quantile(f.grid.normalise(without), f.grid.rate, f.grid.byRate, 0.5))
 		mean += logs[i] / n
 	}
 	squares := 0.0

@@ -27,11 +27,8 @@ func newChance(o Observation, packed, over float64) chance {
 	n, k := float64(o.Arrivals), float64(o.Late)
 	// packed = (m+n)/(m+1)
 	m := math.Max(0.5, (n-packed)/math.Max(1e-6, packed-1))
-	c := chance{n: n, k: k, m: m, constant: lgamma(m) - lgamma(n+m), over: over}
-	if k > 0 {
-		c.constant += lgamma(n+1) - lgamma(k+1) - lgamma(n-k+1)
-	}
-	return c
+	constant := lgamma(m) - lgamma(n+m) + lgamma(n+1) - lgamma(k+1) - lgamma(n-k+1)
+	return chance{n: n, k: k, m: m, constant: constant, over: over}
 }
 
 // of returns the probability.
@@ -42,14 +39,7 @@ func (c *chance) of(late float64) float64 {
 		return mathx.BetaInc(1-c.over, (1-late)*m, late*m) // of the complement, whose smallest values are exact
 	}
 	a, b := late*c.m, (1-late)*c.m
-	p := c.constant + lgamma(c.n-c.k+b) - lgamma(b)
-	if c.k > 0 {
-		p += lgamma(c.k+a) - lgamma(a)
-	}
-	if p < math.Log(impossible) {
-		return 0
-	}
-	return math.Exp(p)
+	return math.Exp(c.constant + lgamma(c.n-c.k+b) - lgamma(b) + lgamma(c.k+a) - lgamma(a))
 }
 
 func lgamma(x float64) float64 {

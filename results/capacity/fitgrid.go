@@ -240,11 +240,6 @@ func (g *grid) normalise(cells []float64) []float64 {
 	return places
 }
 
-// rateQuantile returns the quantile of the sustainable rate.
-func (g *grid) rateQuantile(places []float64, q float64) float64 {
-	return quantile(places, g.rate, g.byRate, q)
-}
-
 // quantile returns the quantile of values with weights that add up to 1, given their order. It is interpolated between
 // the middles of their weights.
 func quantile(weights, values []float64, order []int32, q float64) float64 {

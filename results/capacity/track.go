@@ -29,7 +29,6 @@ const (
 
 	maxFixed   = 0.9 // part of an objective's limit that counts as a response without a wait in line
 	maxPartial = 3   // trials that do not work, in a row
-	nearlyMade = 1.1 // times a level that the machine made: nothing is learnt between them
 
 	confirmTrials = 4
 	maxConfirm    = 24   // as many if failures need more arrivals
@@ -186,12 +185,7 @@ func (t *track) add(r *results.Record) (again bool) {
 func (t *track) leave(o *observed) {
 	best, _ := t.kept()
 	if o.left.Code != Others && o.left.Code != Host {
-		made := cmp.Or(best.level, o.level/fall)
-		next := math.Sqrt(made * o.level)
-		if next < nearlyMade*made {
-			next = made
-		}
-		t.cap = min(t.cap, next)
+		t.cap = min(t.cap, math.Sqrt(cmp.Or(best.level, o.level/fall)*o.level))
 	}
 	switch {
 	case t.phase == piloting && best.level > 0:
