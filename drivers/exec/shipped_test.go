@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,9 +90,14 @@ func conform(t *testing.T, d drivers.Driver, cfg drivers.Config, nodes int) {
 			url = servertest.Redis(t, servers.Options{}).URL()
 			cfg.TTL, cfg.IOTimeout = 2*time.Second, time.Second
 			s.SessionTimeout = cfg.TTL
-			if slices.ContainsFunc(drivers.ParamsOf(d), func(p drivers.Param) bool { return p.Name == "retryCount" }) {
-				cfg.Params = map[string]string{"retryCount": "1"} // or a release that is refused takes two seconds
+			params := map[string]string{
+				"retryCount":   "1",   // or a release that is refused takes two seconds
+				"refreshShare": "0.2", // for machines that stall: the default leaves 0.4 s to renew a lock
 			}
+			maps.DeleteFunc(params, func(name, _ string) bool {
+				return !slices.ContainsFunc(drivers.ParamsOf(d), func(p drivers.Param) bool { return p.Name == name })
+			})
+			cfg.Params = params
 		default:
 			url = servertest.ZooKeeper(t, 1, servers.Options{}).URLs()[0]
 			cfg.TTL, cfg.IOTimeout = 6*time.Second, 5*time.Second // on machines that stall
