@@ -84,7 +84,7 @@ var floors = []rule{
 	{"results/metric", []string{"results", "results/format"}, nil},
 	{"results/view", []string{"results", "results/format", "results/spec", "results/stats"}, nil},
 	{"results/compare", []string{"results", "results/format", "results/view", "results/spec", "results/stats", "results/metric"}, nil},
-	{"results/capacity", []string{"results", "results/format", "results/spec"}, nil},
+	{"results/capacity", []string{"results", "results/format", "results/spec"}, []string{"github.com/aclements/go-moremath/mathx"}},
 	{"results/capacity/capacitytest", []string{"results", "results/capacity", "results/spec"}, nil},
 	{"results/export", []string{"results", "results/capacity", "results/format", "results/spec", "results/stats", "results/metric", "results/view", "results/compare", "results/safety"}, []string{"golang.org/x/perf/benchfmt", "github.com/HdrHistogram/hdrhistogram-go", "github.com/google/jsonschema-go/jsonschema"}},
 

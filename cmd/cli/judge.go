@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,15 +29,16 @@ import (
 
 // comparison is the comparison that a run is to make.
 type comparison struct {
-	how  compare.Options
-	base compare.Input // the records of -baseline; with -vs there are none yet
-	head string        // what the head is called
+	how   compare.Options
+	base  compare.Input // the records of -baseline; with -vs there are none yet
+	least int           // trials of the base in the cell that has the fewest; with -vs those of the run
+	head  string        // what the head is called
 }
 
 const asGiven = "flags as given" // what a side without flags of its own is called
 
 // comparisonOf returns what the flags say of a comparison; nil for a run that compares nothing.
-func comparisonOf(o *options, hidden *secrets.Secrets) (*comparison, error) {
+func comparisonOf(o *options, run experiment, hidden *secrets.Secrets) (*comparison, error) {
 	baseline, vs := o.get("baseline"), o.get("vs")
 	switch {
 	case baseline.text == "" && !o.versus():
@@ -57,7 +59,7 @@ func comparisonOf(o *options, hidden *secrets.Secrets) (*comparison, error) {
 	if words, err := shellquote.Split(head); err == nil {
 		head = commandLine(hidden, words)
 	}
-	return &comparison{how: how, head: cmp.Or(head, asGiven)}, err
+	return &comparison{how: how, least: run.Trials, head: cmp.Or(head, asGiven)}, err
 }
 
 const giveBase = "give -vs, or -baseline"
@@ -80,7 +82,9 @@ func (p *program) readBaseline(c *comparison, name string, run experiment, env r
 	for _, label := range slices.Concat(found.Added, found.Missing) {
 		p.say("this cell is in the run or in the baseline alone, and is compared with nothing: %s", label)
 	}
+	c.least = math.MaxInt
 	for _, cell := range found.Cells {
+		c.least = min(c.least, len(cell.Base))
 		for _, text := range cell.Machines {
 			if !c.how.Force {
 				p.sayOnce("warning: the baseline is another machine's, and no change will be judged without -force: %s", text)

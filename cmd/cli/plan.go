@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/drivers"
@@ -27,11 +29,20 @@ import (
 )
 
 func (p *program) planCommand() *cobra.Command {
-	return p.command(&cobra.Command{
+	c := p.command(&cobra.Command{
 		Use:   "plan FLAGS",
 		Short: "Find the locks that carry a load under an objective",
 		Args:  noArgs,
 	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		unknown, ok := errors.AsType[*pflag.NotExistError](err)
+		if ok && slices.Contains(notOfAPlan, unknown.GetSpecifiedName()) {
+			return usageErrorf("-%s: a plan chooses its trials: say which arrivals there are with -rate, what must be true of "+
+				"them with -slo, and how long all may take with -budget", unknown.GetSpecifiedName())
+		}
+		return flagError(err, planFlags)
+	})
+	return c
 }
 
 // answers are what plan writes.
@@ -133,14 +144,19 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 	s.announce(s.program)
 	s.announcePlan(s.say)
 	return r.Do(ctx, func() error {
-		s.runTrials(ctx, s.measure)
+		if err := s.runTrials(ctx, s.measure); err != nil {
+			return err
+		}
 		r.SaveRest()
 		return s.finish(ctx)
 	})
 }
 
-// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer.
-func (s *search) runTrials(ctx context.Context, measure func(context.Context, capacity.Trial) *results.Record) {
+// runTrials runs what is to run. Whatever ends it early, the trials so far make the answer; the error is that there are
+// none, as a server of the user's cannot be asked at all.
+func (s *search) runTrials(
+	ctx context.Context, measure func(context.Context, capacity.Trial) (*results.Record, error),
+) error {
 	for t, more := s.known.Next(); more && s.partial == ""; t, more = s.known.Next() {
 		s.watch.soFar(func() *report.Document {
 			a := s.answer()
@@ -149,7 +165,12 @@ func (s *search) runTrials(ctx context.Context, measure func(context.Context, ca
 		})
 		err := s.runner.Lost()
 		if err == nil {
-			if rec := measure(ctx, t); ctx.Err() == nil { // what a signal has cut short tells nothing
+			rec, unasked := measure(ctx, t)
+			switch err = unasked; {
+			case ctx.Err() != nil: // what a signal has cut short tells nothing
+			case err != nil && s.trials == 0:
+				return err
+			case err == nil:
 				err = s.add(t, rec)
 			}
 		}
@@ -160,6 +181,7 @@ func (s *search) runTrials(ctx context.Context, measure func(context.Context, ca
 			s.lose("the search ends early: %s", err)
 		}
 	}
+	return nil
 }
 
 // add takes in the record of a trial, and says what it has found. The error is that its server is not the one before.
@@ -190,17 +212,28 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	return nil
 }
 
-// measure runs a trial. If it does not work, the record says why.
-func (s *search) measure(ctx context.Context, t capacity.Trial) *results.Record {
+// measure runs a trial. If it does not work, the record says why, unless no other trial would.
+func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record, error) {
 	j := runner.Job{
 		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,
 		After: max(0, s.Time()-s.answer().Spent-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
 	if err != nil {
-		return s.runner.Failed(j, err)
+		return s.runner.Failed(j, err), unreachable(t, err)
 	}
-	return rec
+	return rec, nil
+}
+
+// unreachable returns that the address or the password of the user's server is wrong, if that is why its first trial
+// failed.
+func unreachable(t capacity.Trial, err error) error {
+	remedies := map[drivers.Class]string{drivers.ClassAuth: passwordRemedy, drivers.ClassConnect: "is -addr right?"}
+	remedy := remedies[drivers.ClassOf(err)]
+	if remedy == "" || t.Number > 0 || t.Plan.Server != matrix.External {
+		return nil
+	}
+	return fmt.Errorf("%w; %s", err, remedy)
 }
 
 // stopGrowing returns what stops a trial whose queue is over its limit and keeps growing for a second. Bursts make a

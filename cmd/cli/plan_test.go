@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,9 +16,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/export"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
@@ -41,7 +44,7 @@ func inquire(t *testing.T, line string) *question {
 
 // fakeSearch returns a plan, and what makes its trials, which take no time; they are those of a line of clients at one
 // key that holds it for a millisecond, the first candidate's a tenth of a millisecond longer.
-func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capacity.Trial) *results.Record) {
+func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capacity.Trial) (*results.Record, error)) {
 	q := inquire(t, line)
 	p := &program{stderr: &progress.Writer{W: io.Discard}, env: environment()}
 	config, err := p.config(q.options, q.Experiment)
@@ -52,11 +55,11 @@ func fakeSearch(t *testing.T, line string) (*search, func(context.Context, capac
 	if s.runner, err = runner.New(q.Experiment, config); err != nil {
 		t.Fatal(err)
 	}
-	return s, func(_ context.Context, t capacity.Trial) *results.Record {
+	return s, func(_ context.Context, t capacity.Trial) (*results.Record, error) {
 		hold := time.Millisecond + time.Duration(1-t.Candidate)*100*time.Microsecond
 		r := fakeTrial(t, hold)
 		r.Run, r.Cell, r.Env, r.Server = "run", t.Candidate, config.Env, results.Server{Kind: t.Plan.Server, Name: "fake", Version: "7"}
-		return r
+		return r, nil
 	}
 }
 
@@ -159,12 +162,12 @@ func TestPlanDesigns(t *testing.T) {
 func TestPlanServers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.jsonl")
 	s, good := fakeSearch(t, fakePlan+file)
-	measure := func(ctx context.Context, t capacity.Trial) *results.Record {
-		r := good(ctx, t)
+	measure := func(ctx context.Context, t capacity.Trial) (*results.Record, error) {
+		r, err := good(ctx, t)
 		if t.Number == 1 {
 			r.Server.Version = "8"
 		}
-		return r
+		return r, err
 	}
 	s.runTrials(t.Context(), measure)
 	if !s.lost || !strings.HasSuffix(s.answer().Partial, ": its server is 8 now, and was 7") {
@@ -172,6 +175,28 @@ func TestPlanServers(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(file); bytes.Contains(text, []byte(`"version":"8"`)) {
 		t.Error("the record of the other server was kept")
+	}
+}
+
+// TestPlanUnreachable: a server of the user's whose address or password is wrong ends the plan at the first trial, with
+// the remedy; another one may work the next time.
+func TestPlanUnreachable(t *testing.T) {
+	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
+	wrong := &drivers.Error{Class: drivers.ClassAuth, Err: errors.New("WRONGPASS")}
+	n := 0
+	err := s.runTrials(t.Context(), func(ctx context.Context, trial capacity.Trial) (*results.Record, error) {
+		n++
+		trial.Plan.Server = matrix.External
+		rec, _ := good(ctx, trial)
+		return rec, unreachable(trial, wrong)
+	})
+	if n != 1 || s.trials != 0 || err == nil || !strings.Contains(err.Error(), "WRONGPASS; set LOCKBENCH_PASSWORD") {
+		t.Errorf("%d trials: %v", n, err)
+	}
+	for _, trial := range []capacity.Trial{{Number: 1, Plan: spec.Plan{Server: matrix.External}}, {Plan: spec.Plan{Server: "private"}}} {
+		if err := unreachable(trial, wrong); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -200,7 +225,7 @@ func TestPlanLosesItsFile(t *testing.T) {
 func TestPlanStops(t *testing.T) {
 	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
 	ctx, cancel := context.WithCancelCause(t.Context())
-	measure := func(_ context.Context, t capacity.Trial) *results.Record {
+	measure := func(_ context.Context, t capacity.Trial) (*results.Record, error) {
 		if s.trials == 5 {
 			cancel(&interruption{os.Interrupt})
 		}
@@ -215,12 +240,12 @@ func TestPlanStops(t *testing.T) {
 // TestPlanFailures: a candidate whose trials do not work is left out, and the others are answered.
 func TestPlanFailures(t *testing.T) {
 	s, good := fakeSearch(t, fakePlan+filepath.Join(t.TempDir(), "p.jsonl"))
-	measure := func(ctx context.Context, t capacity.Trial) *results.Record {
-		r := good(ctx, t)
+	measure := func(ctx context.Context, t capacity.Trial) (*results.Record, error) {
+		r, err := good(ctx, t)
 		if t.Candidate == 1 {
 			r = &results.Record{Schema: r.Schema, ID: r.ID, Started: r.Started, Trial: r.Trial, Cell: 1, Plan: r.Plan, Cost: r.Cost, Partial: "no server"}
 		}
-		return r
+		return r, err
 	}
 	s.runTrials(t.Context(), measure)
 	a := s.answer()

@@ -26,7 +26,7 @@ import (
 // maxPlanClients is what a plan may ask about at the most.
 const maxPlanClients = 100_000
 
-// notOfAPlan are the flags of a run that a plan decides by itself.
+// notOfAPlan are the flags of a run in place of which a plan has its question.
 var notOfAPlan = []string{"think", "n", "duration", "warmup", "trials", "oracle", "vs", "fail-on", "probe", "shared"}
 
 // planFlags are those of lockbench plan: its question, and those of a run with which the load is one.

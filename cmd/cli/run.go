@@ -46,6 +46,7 @@ func (p *program) run(ctx context.Context, o *options) error {
 	w := &observer{program: p, command: "lockbench run", of: fmt.Sprintf(" of %d", len(e.Order)), label: label}
 	return p.conduct(ctx, o, e.Experiment, config, w, e.print, func(ctx context.Context, r *runner.Runner) error {
 		e.announce(p)
+		end.announce()
 		return r.Do(ctx, func() error {
 			out := r.Trials(ctx, func() {
 				w.soFar(func() *report.Document { return report.Run(r.Records.Cells(), nil) })
@@ -181,7 +182,7 @@ type ending struct {
 // readEnding reads the options of a run's end, and looks at the files that they name.
 func (p *program) readEnding(o *options, e experiment, env results.Env) (end *ending, err error) {
 	end = &ending{program: p, experiment: e}
-	if end.comparison, err = comparisonOf(o, &p.secrets); err != nil {
+	if end.comparison, err = comparisonOf(o, e, &p.secrets); err != nil {
 		return nil, err
 	}
 	if end.comparison == nil {
@@ -201,6 +202,14 @@ func (p *program) readEnding(o *options, e experiment, env results.Env) (end *en
 		}
 	}
 	return end, nil
+}
+
+// announce warns if a comparison has too few trials to find anything.
+func (end *ending) announce() {
+	if c := end.comparison; c != nil && c.how.Tests() && min(c.least, end.Trials) < compare.Trials {
+		end.say("warning: %d + %d trials are too few to show a regression: take %d or more a side (-trials)",
+			c.least, end.Trials, compare.Trials)
+	}
 }
 
 // finish writes the comparison and the table, or what -format asks for, and chooses the exit code.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/compare"
 )
 
 // versusFor returns the experiment of a command line with -vs, on a machine where each service is installed.
@@ -165,14 +166,15 @@ func TestVersusDryRun(t *testing.T) {
 	}
 }
 
-// TestVersusRounds: a run with two sides can decide unless its user asks for too few trials.
+// TestVersusRounds: a run with two sides can decide unless its user asks for too few trials, which is said before it
+// starts.
 func TestVersusRounds(t *testing.T) {
-	for line, few := range map[string]bool{"": false, "-trials 7": false, "-trials 3": true, "-duration 5s": true, "-n 9": true} {
+	for line, warned := range map[string]bool{"": false, "-trials 7": false, "-trials 3": true, "-duration 5s": true, "-n 9": true} {
 		e, err := versusFor(t, line, "-wait queue", environment())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (e.Trials < 7) != few {
+		if (e.Trials < compare.Trials) != warned {
 			t.Errorf("%q: %d trials", line, e.Trials)
 		}
 	}

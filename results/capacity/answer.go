@@ -10,6 +10,9 @@ import (
 	"github.com/lockbench/lockbench/results"
 )
 
+// alpha is how likely it may be that any candidate is said to sustain the level and does not, by its interval.
+const alpha = 0.025
+
 // judge returns the verdict on t, and why it is not Sustains.
 func (t *track) judge() (Verdict, Reason) {
 	r, asked := t.estimate(), t.q.Asked
@@ -21,6 +24,8 @@ func (t *track) judge() (Verdict, Reason) {
 		return Undecided, Reason{Code: Untried}
 	case t.excluded():
 		return RulesOut, t.atMost()
+	case t.carries() && t.byChance():
+		return Undecided, Reason{Code: Chance, N: int64(len(t.q.Candidates))}
 	case t.carries():
 		return Sustains, Reason{}
 	case t.crowded().Code != "":
@@ -48,6 +53,18 @@ func (t *track) capped() bool {
 func (t *track) atLeast() bool {
 	_, broken := t.kept()
 	return t.capped() || t.fits != nil && math.IsInf(broken, 1)
+}
+
+// byChance reports whether the interval is above what is asked for by so little that, among so many candidates, it may
+// be chance (Bonferroni).
+func (t *track) byChance() bool {
+	e := t.estimate()
+	if t.q.Asked == 0 || e.Low <= 0 || t.atLeast() {
+		return false
+	}
+	deviation := max(1e-9, math.Log(e.Mid/e.Low)/normal95)
+	p := math.Erfc(math.Log(e.Mid/t.q.Asked)/deviation/math.Sqrt2) / 2
+	return p > alpha*(1+1e-9)/float64(len(t.q.Candidates))
 }
 
 // crowded returns that other programs used many of the cores in most trials, as they did in the median of these; empty
@@ -115,9 +132,13 @@ func (t *track) atMost() Reason {
 func (s *Search) Answer(env results.Env) *Answer {
 	q := s.q
 	a := &Answer{Schema: AnswerVersion, SLO: q.SLO.Text, Axis: q.Axis, Asked: q.Asked, Most: q.Most, Env: env,
-		Budget: q.Time(), Spent: s.spent, Analysis: []Analysis{Analyse(q, &q.Candidates[0])}, Candidates: []CandidateAnswer{}}
-	for i := range s.tracks {
+		Budget: q.Time(), Spent: s.spent, Analysis: []Analysis{}, Candidates: []CandidateAnswer{}}
+	for i, t := range s.tracks {
 		a.Candidates = append(a.Candidates, s.Candidate(i))
+		load := Analyse(q, t.c)
+		if !slices.ContainsFunc(a.Analysis, func(n Analysis) bool { return n.Load == load.Load }) {
+			a.Analysis = append(a.Analysis, load)
+		}
 	}
 	a.Warnings = s.warnings(a)
 	slices.SortStableFunc(a.Candidates, func(a, b CandidateAnswer) int {
@@ -213,7 +234,7 @@ func (t *track) points() (list []Point) {
 		i = t.binding()
 	}
 	for _, o := range t.trials {
-		p := Point{Level: o.level, Share: o.tallies[i].interval(), P99: o.record.Latency[figures[t.q.Axis]].P99,
+		p := Point{Level: o.level, Share: o.tallies[i].interval(1), P99: o.record.Latency[figures[t.q.Axis]].P99,
 			Arrivals: o.arrivals, Stage: o.stage, Left: o.left}
 		list = append(list, p)
 	}

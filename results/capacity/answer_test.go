@@ -85,6 +85,31 @@ func TestResources(t *testing.T) {
 	}
 }
 
+// TestByChance has candidates that are each above the rate with the same probability: one alone is believed, many are
+// not.
+func TestByChance(t *testing.T) {
+	claims := map[int]int{}
+	for _, candidates := range []int{1, 10} {
+		for seed := range uint64(10) {
+			q := asked(p99Under20ms, 0.9*truth, candidates)
+			q.Seed, q.Candidates = seed, append([]Candidate{}, q.Candidates[:1]...)
+			a, trials := run(t, q, mm1)
+			many := asked(p99Under20ms, 0.9*truth, candidates)
+			many.Seed = seed
+			track := replay(q, trials).tracks[0]
+			track.q = many
+			if v, why := track.judge(); v == Sustains {
+				claims[candidates]++
+			} else if a.Verdict == Sustains && why != (Reason{Code: Chance, N: 10}) {
+				t.Errorf("%s: %+v", v, why)
+			}
+		}
+	}
+	if claims[10] >= claims[1] {
+		t.Errorf("claims by the number of candidates: %v of 10", claims)
+	}
+}
+
 func TestOverall(t *testing.T) {
 	for _, c := range []struct {
 		list []Verdict
@@ -151,9 +176,12 @@ func TestInterval(t *testing.T) {
 		k, n      int64
 		low, high float64
 	}{{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}, {29, 29, 0.8830, 1}} {
-		r := tally{c.k, c.n}.interval()
+		r := tally{c.k, c.n}.interval(1)
 		if !near(1+r.Low, 1+c.low, 1e-4) || !near(1+r.High, 1+c.high, 1e-4) || r.Mid != float64(c.k)/float64(c.n) {
 			t.Errorf("%d of %d: %+v, want %v to %v", c.k, c.n, r, c.low, c.high)
+		}
+		if packed := (tally{3 * c.k, 3 * c.n}).interval(3); !near(1+packed.Low, 1+r.Low, 1e-9) || !near(1+packed.High, 1+r.High, 1e-9) {
+			t.Errorf("%d of %d that come in threes: %+v, want %+v", 3*c.k, 3*c.n, packed, r)
 		}
 	}
 }

@@ -97,6 +97,7 @@ type Code string
 // The reasons why a candidate does not sustain a level, why a trial does not count, and what to know of an answer.
 const (
 	Impossible  Code = "impossible" // the hottest key would have to be held for Share of the time
+	Rare        Code = "too few arrivals"
 	Untried     Code = "not tried"
 	AtMost      Code = "at most"           // Level is the upper end of what it sustains
 	ServerFull  Code = "server full"       // likewise, and beyond that its server used Cores of the Of that it can use
@@ -110,6 +111,7 @@ const (
 	Within      Code = "within"            // the level asked for lies within its interval, Low to High
 	Refuted     Code = "refuted"           // fresh trials at the lower end of its interval broke the objectives
 	Unconfirmed Code = "unconfirmed"       // the budget was used up before fresh trials
+	Chance      Code = "chance"            // its interval is just above, which is no proof among N candidates
 	Broken      Code = "violations"        // N of them
 	Partial     Code = "partial"           // Text says why
 
@@ -164,7 +166,7 @@ type Answer struct {
 	Partial string        `json:"partial,omitempty"` // why it ended before its time
 
 	Verdict    Verdict           `json:"verdict"`
-	Analysis   []Analysis        `json:"analysis"`   // of the load; several in older answers
+	Analysis   []Analysis        `json:"analysis"`   // one for each load among the candidates
 	Candidates []CandidateAnswer `json:"candidates"` // ranked, the best first
 	Warnings   []Reason          `json:"warnings,omitempty"`
 	Skipped    []string          `json:"skipped,omitempty"` // what was no candidate, and why

@@ -127,7 +127,7 @@ func (t *track) failuresShown(level float64) bool {
 	all := t.trialsAt(level, math.Inf(1))
 	for n := range all {
 		sum := pool(all[:n+1])
-		if sum.tallies[last].interval().High <= t.goals[last].Allowed() {
+		if sum.tallies[last].interval(1).High <= t.goals[last].Allowed() {
 			return true
 		}
 	}

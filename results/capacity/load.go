@@ -136,8 +136,15 @@ func above(a, b float64) bool { return a > b && !equal(a, b) }
 
 // threeDigits returns a level with three significant digits that is no higher, for people to read.
 func threeDigits(level float64) float64 {
-	text := strconv.FormatFloat(level, 'e', 9, 64) // one digit, the point, nine more
-	return spec.Must(strconv.ParseFloat(text[:len("1.23")]+text[len("1.234567890"):], 64))
+	if level <= 0 {
+		return 0
+	}
+	unit := math.Pow10(int(math.Floor(math.Log10(level))) - 2)
+	n := math.Floor(level/unit + 1e-9)
+	if unit < 1 {
+		return n / math.Round(1/unit) // a division by a whole number is exact to the last digit
+	}
+	return n * unit
 }
 
 // Level returns the level of a plan.

@@ -49,13 +49,14 @@ type tally struct{ broke, of int64 }
 
 func (n tally) share() float64 { return float64(n.broke) / float64(max(1, n.of)) }
 
-// interval returns the share with its 95 % interval (Wilson 1927).
-func (n tally) interval() Range {
+// interval returns the share with its 95 % interval (Wilson 1927) if the variance is packed times that of independent
+// arrivals.
+func (n tally) interval(packed float64) Range {
 	if n.of == 0 {
 		return Range{High: 1}
 	}
 	const z = normal95
-	p, of := n.share(), float64(n.of)
+	p, of := n.share(), float64(n.of)/packed
 	mid, half := p+z*z/(2*of), z*math.Sqrt(p*(1-p)/of+z*z/(4*of*of))
 	r := Range{Low: (mid - half) / (1 + z*z/of), Mid: p, High: min(1, (mid+half)/(1+z*z/of))}
 	if n.broke == 0 {
@@ -73,6 +74,7 @@ type observed struct {
 	granted  float64       // share of those that were not refused
 	tallies  []tally       // of each goal
 	fast     time.Duration // what one grant in ten took at most: nearly no wait in line, at a low level
+	limited  bool          // the machine was the limit
 	left     Reason        // why it does not count; empty if it does
 }
 
@@ -169,9 +171,9 @@ func (t *track) leftOut(o *observed) Reason {
 	_, sent := r.Latency[results.Worker].Tail()
 	tolerable := time.Duration(lagShare * float64(t.q.SLO.Objectives[0].Limit))
 	delayed := r.Generator.Delayed && max(r.Generator.RunQueue, sent) <= tolerable
-	limited := (lag > tolerable || r.Generator.Saturated && !delayed) && fullServer(r).Code == ""
+	o.limited = (lag > tolerable || r.Generator.Saturated && !delayed) && fullServer(r).Code == ""
 	due := Offered(&r.Plan) * r.Elapsed.Seconds()
-	if !limited || t.keeps(o) && float64(o.arrivals) >= (1-mayLack)*due-3*math.Sqrt(due) {
+	if !o.limited || t.keeps(o) && float64(o.arrivals) >= (1-mayLack)*due-3*math.Sqrt(due) {
 		return Reason{}
 	}
 	return usedBy(r, lag)

@@ -106,6 +106,8 @@ func (q *Question) check(c *Candidate) error {
 	switch p := &c.Plan; {
 	case q.Axis == Clients && (open || len(p.Classes) > 0):
 		return errors.New("-max-clients is about one closed loop: leave rates, bursts and classes out")
+	case q.Axis == Rates && len(p.Classes) == 0 && !open && p.Think > 0:
+		return errors.New("arrivals come whatever the clients do: leave think time out")
 	case c.FixedClients && len(p.Classes) == 0 && p.Burst > 0:
 		return errors.New("bursts grow with the rate: leave the number of clients out")
 	}
@@ -114,13 +116,21 @@ func (q *Question) check(c *Candidate) error {
 
 // minBudget returns how long the pilots of all candidates take, with the time that is kept for the confirmation.
 func (q *Question) minBudget() (sum time.Duration) {
-	var dearest time.Duration
+	var trials []time.Duration
 	for i := range q.Candidates {
-		trial := q.minTrial(&q.Candidates[i])
-		sum += pilotTrials * trial
-		dearest = max(dearest, trial)
+		trials = append(trials, q.minTrial(&q.Candidates[i]))
+		sum += pilotTrials * trials[i]
 	}
-	return sum + confirmTrials*dearest*time.Duration(min(bestFew, len(q.Candidates)))
+	return sum + confirmTrials*dearest(trials)
+}
+
+// dearest returns the sum of the longest few.
+func dearest(costs []time.Duration) (sum time.Duration) {
+	slices.Sort(costs)
+	for _, cost := range costs[max(0, len(costs)-bestFew):] {
+		sum += cost
+	}
+	return sum
 }
 
 // shortest returns the shortest warm-up and window of c, in which the longest limit passes several times.
@@ -249,17 +259,17 @@ func (s *Search) confirmable() (list []*track) {
 	return list
 }
 
-// reserve returns the time that is kept to confirm the best few. As long as none is confirmable, there is nothing to
-// keep it for.
-func (s *Search) reserve() (sum time.Duration) {
+// reserve returns the time that is kept to confirm those that are confirmable now. As long as none is, there is nothing
+// to keep it for.
+func (s *Search) reserve() time.Duration {
 	if s.ratified {
 		return 0
 	}
-	list := s.confirmable()
-	for _, t := range list[:min(bestFew, len(list))] {
-		sum += (confirmTrials + spareTrials) * t.cost
+	var costs []time.Duration
+	for _, t := range s.confirmable() {
+		costs = append(costs, (confirmTrials+spareTrials)*t.cost)
 	}
-	return sum
+	return dearest(costs)
 }
 
 // ratify ends the search, and has the best candidates confirmed, as many as there is time for. What is asked for is

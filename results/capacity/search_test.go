@@ -281,6 +281,7 @@ func TestCheck(t *testing.T) {
 		"nothing":                       {func(*Question) {}, ""},
 		"a highest rate below the rate": {func(q *Question) { q.Most = 499.9 }, "500, is above the most, 499.9"},
 		"a budget below the pilot":      {func(q *Question) { q.Budget = 5 * time.Second }, "take 24 s"},
+		"think time":                    {func(q *Question) { q.Candidates[0].Plan.Think = time.Second }, "leave think time out"},
 		"a rate that changes":           {func(q *Question) { q.Candidates[0].Plan.Rate = rate("1k:2k:5s") }, "give a constant one"},
 		"a highest rate below any":      {func(q *Question) { q.Asked, q.Most = 0, 0.05 }, "lock 1: no trial has fewer than 0.1"},
 		"a burst above the highest rate": {func(q *Question) {

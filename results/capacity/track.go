@@ -94,6 +94,9 @@ func newTrack(q *Question, index int) *track {
 	}
 	if a.Impossible.Code != "" {
 		t.end(RulesOut, a.Impossible)
+	} else if _, window := q.windows(c, t.ceiling, t.occupied(), windowArrivals); q.Axis == Rates && q.Asked == 0 &&
+		t.ceiling*window.Seconds() < 1 {
+		t.end(Undecided, Reason{Code: Rare, Level: t.ceiling})
 	}
 	return t
 }
@@ -128,7 +131,7 @@ func (t *track) keeps(o *observed) bool {
 
 // beyond reports whether more arrivals broke the i-th goal than it allows and chance explains.
 func (t *track) beyond(o *observed, i int) bool {
-	return o.tallies[i].interval().Low > t.goals[i].Allowed()
+	return o.tallies[i].interval(1).Low > t.goals[i].Allowed()
 }
 
 // kept returns the trial at the highest level that counts and kept the goals; its level is 0 if none did. broken is the
@@ -309,21 +312,28 @@ func (t *track) judgePilot() {
 	if t.asked > 0 {
 		most = min(most, broken/climb)
 	}
-	switch {
+	switch i := t.worst(&last); {
 	case best.level == 0 && len(pilots) < maxPilots && last.level/fall >= t.least() && (len(pilots) < pilotTrials ||
 		t.q.throughput(t.c, last.level/fall, t.occupied())*t.q.each().Seconds() > fewest): // lower
+	case best.level == 0 && t.beyond(&last, i) && t.crowded().Code == "":
+		code := map[bool]Code{false: Late, true: Failing}[t.goals[i].failures]
+		t.end(RulesOut, Reason{Code: code, Level: last.level, Share: last.tallies[i].share(), Allowed: t.goals[i].Allowed()})
 	case best.level > 0 && len(pilots) < pilotTrials && last.level < 0.99*t.cap,
 		t.keeps(&last) && last.level < 0.99*most && len(pilots) < maxPilots: // one more
 	default:
-		for i, g := range slices.Backward(t.goals) { // what fails is late, too
-			if best.level == 0 && t.beyond(&last, i) && t.crowded().Code == "" {
-				code, n := map[bool]Code{false: Late, true: Failing}[g.failures], last.tallies[i]
-				t.end(RulesOut, Reason{Code: code, Level: last.level, Share: n.share(), Allowed: g.Allowed()})
-				return
-			}
-		}
 		t.startFit()
 	}
+}
+
+// worst returns the goal that the trial breaks by most.
+func (t *track) worst(o *observed) (worst int) {
+	over := func(i int) float64 { return o.tallies[i].share() / t.goals[i].Allowed() }
+	for i := range t.goals {
+		if over(i) > over(worst) {
+			worst = i
+		}
+	}
+	return worst
 }
 
 // startFit begins the search with what the pilot has measured.

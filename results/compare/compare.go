@@ -57,6 +57,10 @@ func worse(a, b Verdict) Verdict {
 const (
 	alpha     = 0.05 // how often one alarm or more may be false in a whole comparison (Holm)
 	minEffect = 0.02 // share by which a figure must have changed before it counts as improved
+
+	// Trials is how many of each side it takes for two figures of one cell: with fewer than 7 pairs, or than 5 trials that
+	// took no turns, no p is below 2.5 %. More cells take a few more.
+	Trials = 7
 )
 
 // Options say how to compare. The zero value compares against the default thresholds.
@@ -64,6 +68,11 @@ type Options struct {
 	Thresholds []Threshold // what must not happen; none: DefaultThresholds
 	Force      bool        // in spite of unlike sides, of what servers did, of missing cells, and of a saturated base
 	Subset     bool        // the head is meant to have some cells of the base only
+}
+
+// Tests reports whether a change is tested.
+func (o Options) Tests() bool {
+	return o.Thresholds == nil || slices.ContainsFunc(o.Thresholds, func(t Threshold) bool { return t.Relative })
 }
 
 // Input is one side of a comparison as it was read.

@@ -94,9 +94,9 @@ func TestPlanAnswers(t *testing.T) {
 // TestPlanReasons: each reason has words, with all its figures.
 func TestPlanReasons(t *testing.T) {
 	all := capacity.Reason{Level: 1234, Low: 1000, High: 2000, Share: 0.12, Allowed: 0.01, Cores: 1.5, Of: 2, Time: time.Second, N: 3, Text: "why"}
-	for _, code := range []capacity.Code{capacity.Impossible, capacity.Untried, capacity.AtMost, capacity.ServerFull, capacity.Failing,
+	for _, code := range []capacity.Code{capacity.Impossible, capacity.Rare, capacity.Untried, capacity.AtMost, capacity.ServerFull, capacity.Failing,
 		capacity.Late, capacity.Unproven, capacity.Others, capacity.Host, capacity.Machine, capacity.Slow, capacity.Within, capacity.Refuted,
-		capacity.Unconfirmed, capacity.Broken, capacity.SharedHost, capacity.LeftOut} {
+		capacity.Unconfirmed, capacity.Chance, capacity.Broken, capacity.SharedHost, capacity.LeftOut} {
 		all.Code = code
 		if why, _ := PlanReason(&capacity.Answer{Asked: 1500}, all); why == "why" || strings.Contains(why, "%!") || strings.Contains(why, format.None) {
 			t.Errorf("%s: %q", code, why)

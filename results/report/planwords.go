@@ -21,6 +21,8 @@ func PlanReason(a *capacity.Answer, r capacity.Reason) (why, next string) {
 	switch r.Code {
 	case capacity.Impossible:
 		return say("the hottest key would be held for %s of the time", format.Percent(r.Share)), ""
+	case capacity.Rare:
+		return say("a trial at %s, which is possible on paper, sees too few arrivals", at), larger
 	case capacity.Untried:
 		return "it was not tried", larger
 	case capacity.AtMost:
@@ -50,6 +52,8 @@ func PlanReason(a *capacity.Answer, r capacity.Reason) (why, next string) {
 		return say("fresh trials at %s broke the objective", at), larger
 	case capacity.Unconfirmed:
 		return "the budget ended before fresh trials confirmed it", larger
+	case capacity.Chance:
+		return say("just above what is asked for, by chance among %d candidates", r.N), larger
 	case capacity.Broken:
 		return say("two clients held a key at once, %s", format.Plural(r.N, "time")), ""
 	case capacity.SharedHost:

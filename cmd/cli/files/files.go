@@ -11,17 +11,28 @@ import (
 )
 
 // Write makes path a file with that text. Whoever reads it meanwhile sees the old file or the new one and never a half:
-// it is written beside and renamed. A device or a named pipe is written to as it is. Directories that are missing are
-// made.
+// it is written beside and renamed. An old file keeps its mode, and a link its target. A device or a named pipe is
+// written to as it is. Directories that are missing are made.
 func Write(path string, text []byte) error {
-	if old, err := os.Stat(path); err == nil && !old.Mode().IsRegular() {
-		return os.WriteFile(path, text, 0)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	mode := fs.FileMode(0o666) // less the umask
+	old, err := os.Stat(path)
+	exists := err == nil
+	if exists && !old.Mode().IsRegular() {
+		return os.WriteFile(path, text, mode)
+	}
+	if exists {
+		mode = old.Mode().Perm()
 	}
 	dir := filepath.Dir(path)
 	beside := filepath.Join(dir, ".lockbench-"+rand.Text())
-	err := os.MkdirAll(dir, 0o777)
-	if err == nil {
-		err = os.WriteFile(beside, text, 0o666) // less the umask
+	if err = os.MkdirAll(dir, 0o777); err == nil {
+		err = os.WriteFile(beside, text, mode)
+	}
+	if err == nil && exists {
+		err = os.Chmod(beside, mode)
 	}
 	if err == nil {
 		err = os.Rename(beside, path)

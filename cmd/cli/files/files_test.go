@@ -8,23 +8,25 @@ import (
 	"testing"
 )
 
-// TestWrite replaces a file, and leaves nothing behind where writing fails.
+// TestWrite leaves nothing behind where writing fails, keeps the mode of the old file, and follows links.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	for _, text := range []string{"old", "new"} {
-		if err := Write(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
 	}
-	if text, _ := os.ReadFile(path); string(text) != "new" {
-		t.Errorf("the file has %q", text)
+	if err := Write(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	info, _ := os.Stat(path)
+	if text, _ := os.ReadFile(path); string(text) != "new" || info.Mode().Perm() != 0o600 || !Same(path, link) {
+		t.Errorf("the file has %q and mode %v", text, info.Mode())
 	}
 	below := filepath.Join(path, "below")
 	if where, ok := errors.AsType[*fs.PathError](Write(below, nil)); !ok || where.Path != below {
 		t.Errorf("below a file: %v", where)
 	}
-	if list, _ := os.ReadDir(dir); len(list) != 1 {
+	if list, _ := os.ReadDir(dir); len(list) != 2 {
 		t.Errorf("left in the directory: %v", list)
 	}
 }
