@@ -93,12 +93,12 @@ func TestCheck(t *testing.T) {
 		{"saturated and too late", all(saturated), "acquire.p99>9ms", "missed", "limit 9 ms: 3 of 3 trials saturated, which may be why"},
 		{"saturated and too fast all the same", all(saturated), "locks/s>2k", "missed", "limit 2,000$"},
 		{"saturated and too early all the same", all(saturated), "acquire.p99<20ms", "missed", "minimum 20 ms$"},
-		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "3 of 3 trials are saturated: take a lighter load"},
-		{"saturated and early enough, in a closed loop", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "take a lighter load"},
+		{"saturated and early enough", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "3 of 3 trials saturated$"},
+		{"saturated and early enough, in a closed loop", all(saturated), "acquire.p99>20ms", "inconclusive saturated", "saturated"},
 		{"saturated and early enough, in an open loop", all(func(r *results.Record) {
 			saturated(r)
 			r.Plan.Rate = spec.Must(spec.ParseRate("5000"))
-		}), "acquire.p99>20ms", "inconclusive saturated", "take a lighter load"},
+		}), "acquire.p99>20ms", "inconclusive saturated", "saturated"},
 		{"saturated and not too fast", all(saturated), "locks/s>5k", "inconclusive saturated", ""},
 		{"saturated in one trial", some(saturated), "acquire.p99>20ms", "passed", ""},
 		{"saturated, and counted all the same", all(saturated), "errors>0", "passed", ""},

@@ -182,7 +182,7 @@ func TestSaturated(t *testing.T) {
 			if r.Verdict != c.verdict || r.Reason != c.reason || found.Verdict != c.verdict {
 				t.Errorf("%s %q (%s), want %s %q", r.Verdict, r.Reason, r.Why, c.verdict, c.reason)
 			}
-			if r.Reason == Saturated && (r.Needed > 0 || !strings.Contains(r.Why, "of 10 trials of the base are saturated")) {
+			if r.Reason == Saturated && (r.Needed > 0 || !strings.Contains(r.Why, "of 10 trials of the base saturated")) {
 				t.Errorf("%d trials are needed: %s", r.Needed, r.Why)
 			}
 		})

@@ -31,7 +31,7 @@ func Page(w io.Writer, d *report.Document) error {
 	if err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}
-	_, err = io.WriteString(w, string(page))
+	_, err = w.Write(page)
 	return err
 }
 
