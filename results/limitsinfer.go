@@ -216,10 +216,7 @@ func (i *inference) patience() float64 {
 	if i.Counts.Contended == 0 {
 		return math.Inf(1)
 	}
-	longest := time.Duration(0)
-	for _, g := range i.r.Plan.Groups() {
-		longest = max(longest, g.Timeout)
-	}
+	longest := i.r.Plan.Longest(func(l *spec.Load) time.Duration { return l.Timeout })
 	return float64(i.Counts.Impatient()) * longest.Seconds()
 }
 
@@ -302,7 +299,7 @@ func (i *inference) keyShare() (share float64, known bool) {
 // not the dead holder's doing: nobody wanted the key, or those who did were slow to see it free. Records from before
 // it was measured have the deaths that others recovered from, each for a lease at the most.
 func (i *inference) deadTime(share float64) (blocked float64) {
-	lease := i.r.Plan.LongestLease()
+	lease := i.r.Plan.Longest(spec.Lease)
 	deaths, each := float64(i.Latency[Recovery].Count), i.mean(Recovery)
 	if lease > 0 {
 		each = min(each, lease.Seconds())

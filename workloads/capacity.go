@@ -58,7 +58,7 @@ func (e *engine) fillDead(b *results.Bound) {
 		if died == 0 || died >= e.until() {
 			continue
 		}
-		freed := e.freed(died, p.LongestLease())
+		freed := e.freed(died, p.Longest(spec.Lease))
 		b.Dead += e.inside(died, freed)
 		if freed < e.until() {
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/format"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/oracle"
 )
 
@@ -140,7 +141,7 @@ func (e *engine) waitedForDead(parts []*Part) {
 	for _, p := range parts {
 		for _, w := range p.Waiting {
 			if died, dead := e.swept.Died[int(w.Key)]; dead {
-				e.dead.waited.Add(int64(e.inside(max(died, w.Since), e.freed(died, e.run.Plan.LongestLease()))))
+				e.dead.waited.Add(int64(e.inside(max(died, w.Since), e.freed(died, e.run.Plan.Longest(spec.Lease)))))
 			}
 		}
 	}
@@ -233,7 +234,7 @@ func (e *engine) sweep(holds []oracle.Ranked) {
 	}
 	shard := e.recorder.Borrow()
 	defer e.recorder.Return(shard)
-	lease := e.freed(0, e.run.Plan.LongestLease())
+	lease := e.freed(0, e.run.Plan.Longest(spec.Lease))
 	e.dead.locked.Store(0) // this process saw some of the grants that end it
 	record := func(m results.MetricIndex, d time.Duration) {
 		if shard.Record(m, d); m == results.RecoveryIndex {

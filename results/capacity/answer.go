@@ -205,7 +205,8 @@ func (s *Search) Candidate(i int) CandidateAnswer {
 }
 
 // sustains returns the level that t carries, or its lower end alone. A confirmed one is no higher than the level of the
-// trials that confirmed it. "At least" says nothing of what is asked for as long as that is not decided.
+// trials that confirmed it. An undecided one is never said to carry at least the level
+// that is asked for.
 func (t *track) sustains(atLeast bool, v Verdict) Range {
 	r := t.estimate()
 	r.Low = t.claim()

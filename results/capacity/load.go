@@ -163,16 +163,9 @@ func Offered(p *spec.Plan) (rate float64) {
 	return rate
 }
 
-// longest returns the longest of a time over the groups of a plan.
-func longest(p *spec.Plan, of func(spec.Load) time.Duration) (most time.Duration) {
-	for _, g := range p.Groups() {
-		most = max(most, of(g.Load))
-	}
-	return most
-}
-
-func burst(l spec.Load) time.Duration   { return l.Burst }
-func timeout(l spec.Load) time.Duration { return l.Timeout }
+// Of spec.Plan.Longest.
+func burst(l *spec.Load) time.Duration   { return l.Burst }
+func timeout(l *spec.Load) time.Duration { return l.Timeout }
 
 // waiting returns the share of the arrivals that wait if their key is taken. The others have their answer at once,
 // whatever it is, and no queue is longer for them.

@@ -39,7 +39,7 @@ func (q *Question) goals(c *Candidate) (list []goal) {
 		list = append(list, goal{Objective: o})
 	}
 	if q.SLO.HasErrors {
-		list = append(list, goal{Objective{1 - q.SLO.Errors, longest(&c.Plan, timeout)}, true})
+		list = append(list, goal{Objective{1 - q.SLO.Errors, c.Plan.Longest(timeout)}, true})
 	}
 	return list
 }
@@ -74,7 +74,6 @@ type observed struct {
 	granted  float64       // share of those that were not refused
 	tallies  []tally       // of each goal
 	fast     time.Duration // what one grant in ten took at most: nearly no wait in line, at a low level
-	limited  bool          // the machine was the limit
 	left     Reason        // why it does not count; empty if it does
 }
 
@@ -152,7 +151,7 @@ func outcomes(r *results.Record, axis Axis) (sum results.Counts, took float64) {
 // taken: by Little's law, that is their mean number. All beyond are late, unless chance explains them: the number of a
 // Poisson distribution deviates by the root of its mean.
 func unreturned(r *results.Record, unfinished int64, took float64, limit time.Duration) int64 {
-	if every := longest(&r.Plan, burst); every > 0 && cmp.Or(r.Elapsed%every, every) >= limit { // bursts come with the window
+	if every := r.Plan.Longest(burst); every > 0 && cmp.Or(r.Elapsed%every, every) >= limit { // bursts come with the window
 		return unfinished
 	}
 	mean := took / max(1e-9, r.Elapsed.Seconds())
@@ -171,9 +170,9 @@ func (t *track) leftOut(o *observed) Reason {
 	_, sent := r.Latency[results.Worker].Tail()
 	tolerable := time.Duration(lagShare * float64(t.q.SLO.Objectives[0].Limit))
 	delayed := r.Generator.Delayed && max(r.Generator.RunQueue, sent) <= tolerable
-	o.limited = (lag > tolerable || r.Generator.Saturated && !delayed) && fullServer(r).Code == ""
+	limited := (lag > tolerable || r.Generator.Saturated && !delayed) && fullServer(r).Code == ""
 	due := Offered(&r.Plan) * r.Elapsed.Seconds()
-	if !o.limited || t.keeps(o) && float64(o.arrivals) >= (1-mayLack)*due-3*math.Sqrt(due) {
+	if !limited || t.keeps(o) && float64(o.arrivals) >= (1-mayLack)*due-3*math.Sqrt(due) {
 		return Reason{}
 	}
 	return usedBy(r, lag)

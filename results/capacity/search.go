@@ -136,8 +136,8 @@ func dearest(costs []time.Duration) (sum time.Duration) {
 // shortest returns the shortest warm-up and window of c, in which the longest limit passes several times.
 func (q *Question) shortest(c *Candidate) (warmup, window time.Duration) {
 	limit := q.SLO.Strictest().Limit
-	warmup, window = max(minWarmup, limit), max(minWindow, windowLimits*limit, minBursts*longest(&c.Plan, burst))
-	if patience := longest(&c.Plan, timeout); q.Axis == Clients {
+	warmup, window = max(minWarmup, limit), max(minWindow, windowLimits*limit, minBursts*c.Plan.Longest(burst))
+	if patience := c.Plan.Longest(timeout); q.Axis == Clients {
 		warmup, window = max(warmup, patience), max(window, patienceLimits*patience)
 	}
 	return warmup, window
@@ -161,7 +161,7 @@ func (q *Question) windows(c *Candidate, level, occupied, arrivals float64) (war
 	warmup = clamp(warmup, nanoseconds(warmupRelaxations*relaxation), each/4).Round(time.Millisecond)
 	wanted := max(arrivals/q.throughput(c, level, occupied), windowRelaxations*relaxation)
 	window = clamp(window, nanoseconds(min(wanted, budgetAll.Seconds())), each-warmup).Round(time.Millisecond)
-	if every := longest(&c.Plan, burst); every > 0 {
+	if every := c.Plan.Longest(burst); every > 0 {
 		window = (window + every - 1) / every * every
 	}
 	return warmup, window
@@ -212,6 +212,9 @@ func NewSearch(q *Question) *Search {
 	s.advance()
 	return s
 }
+
+// Spent returns how long the trials so far took, warm-ups and the time around them included.
+func (s *Search) Spent() time.Duration { return s.spent }
 
 // Next returns the next trial to run, and false if there is none: the budget is used up, or nothing more is to be
 // learnt.

@@ -285,7 +285,7 @@ func (t *track) made(level float64) float64 {
 // the ceiling, in steps if that is far above what locks do; or lower and lower ones while none keeps the goals.
 func (t *track) pilotLevel() float64 {
 	pilots, first := t.counted(), min(t.ceiling, firstRate)
-	if every := longest(&t.c.Plan, burst); every > 0 {
+	if every := t.c.Plan.Longest(burst); every > 0 {
 		first = min(t.ceiling, firstBurst/every.Seconds())
 	}
 	switch best, _ := t.kept(); {

@@ -100,13 +100,16 @@ func (p *Plan) Groups() []Class {
 	return []Class{{Load: p.Load}}
 }
 
-// LongestLease returns the longest of the leases that the clients of p ask for.
-func (p *Plan) LongestLease() (ttl time.Duration) {
+// Longest returns the longest of a time over the groups of p.
+func (p *Plan) Longest(of func(*Load) time.Duration) (most time.Duration) {
 	for _, g := range p.Groups() {
-		ttl = max(ttl, g.TTL)
+		most = max(most, of(&g.Load))
 	}
-	return ttl
+	return most
 }
+
+// Lease returns the lease that clients ask for.
+func Lease(l *Load) time.Duration { return l.TTL }
 
 // Share is the part of a load that one of several processes has, its rank being from 0. The zero value is the whole
 // load.
