@@ -196,16 +196,16 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	if s.options.on("quiet") {
 		return nil
 	}
-	c := s.known.Candidate(t.Candidate)
+	c, about := s.known.Candidate(t.Candidate), &capacity.Answer{Axis: s.Axis, Asked: s.Asked}
 	last := c.Points[len(c.Points)-1]
 	found := format.Percent(last.Share.Mid) + " late"
 	if last.Left != (capacity.Reason{}) {
-		why, _ := report.PlanReason(s.answer(), last.Left)
+		why, _ := report.PlanReason(about, last.Left)
 		why, _, _ = strings.Cut(why, "; ") // the main reason
 		found = "does not count: " + why
 	}
 	if c.Verdict != capacity.Undecided {
-		why, _ := report.PlanReason(s.answer(), c.Why)
+		why, _ := report.PlanReason(about, c.Why)
 		found += strings.TrimSuffix(fmt.Sprintf("; %s: %s", c.Verdict, why), ": ")
 	}
 	s.say("%d: %s at %s (%s): %s", s.trials, c.Name, report.PlanLevel(s.Axis, t.Level), t.Stage, found)
@@ -216,7 +216,7 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record, error) {
 	j := runner.Job{
 		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,
-		After: max(0, s.Time()-s.answer().Spent-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
+		After: max(0, s.Time()-s.known.Spent()-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
 	if err != nil {
