@@ -195,7 +195,7 @@ func (s *Search) Candidate(i int) CandidateAnswer {
 	}
 	fit, measured := t.fits[t.binding()], 1e9*t.measured()
 	switch {
-	case t.oneLine: // whose fit is not to the keys
+	case t.oneLine, t.q.Axis == Clients: // whose fit is not to the times that a key is taken
 		a.Occupies = Range{measured, measured, measured}
 	case measured > 0: // else the fit has but its guess
 		a.Occupies = fit.Occupies()

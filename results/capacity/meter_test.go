@@ -23,6 +23,7 @@ type meter struct {
 
 	// Queues of other families than that of the fit.
 	two          float64       // share of the locks whose service takes 5 times as long
+	barge        float64       // see unfair
 	stall, every time.Duration // nothing moves for so long, every so often
 	batch        time.Duration // grants wait for the next multiple of it
 
@@ -69,6 +70,10 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 		Traits: results.Traits{Exclusive: true, Owned: true}, Server: results.Server{Kind: cmp.Or(m.kind, "private"), Name: "redis"},
 		Env: results.Env{CPUs: 2, GOMAXPROCS: 2}, Elapsed: t.Plan.Duration, Latency: map[results.Metric]results.Latency{},
 		Cost: results.UnknownCost(), Generator: results.Generator{CPU: 0.5, Machine: 0.25 + m.others/2},
+	}
+	if m.barge > 0 {
+		m.unfair(r, t.Plan, rng)
+		return r
 	}
 	rec := results.NewRecorder(1)
 	shard := rec.Borrow()
@@ -161,6 +166,38 @@ func (m meter) run(t Trial, shares []float64) *results.Record {
 		r.Partial = "the server was gone"
 	}
 	return r
+}
+
+// unfair returns the record of a closed loop on one key whose holder takes it again with a probability of barge. Else one
+// of those that wait gets it, whichever; they give up after their timeout, and ask again.
+func (m meter) unfair(r *results.Record, p spec.Plan, rng *rand.Rand) {
+	rec := results.NewRecorder(1)
+	shard := rec.Borrow()
+	since := make([]float64, p.Clients)
+	warmup, end := p.Warmup.Seconds(), (p.Warmup + p.Duration).Seconds()
+	patience := cmp.Or(p.Timeout.Seconds(), math.Inf(1))
+	for at, holder := 0.0, 0; at < end; at += (m.hold + m.handoff).Seconds() {
+		if rng.Float64() >= m.barge {
+			holder = rng.IntN(p.Clients)
+		}
+		for i := range since {
+			for ; since[i]+patience < at; since[i] += patience {
+				if since[i]+patience > warmup {
+					r.Counts.TimedOut++
+					shard.Record(results.RefusalIndex, p.Timeout)
+				}
+			}
+		}
+		if at >= warmup {
+			r.Counts.Acquired++
+			shard.Record(results.AcquireIndex, nanoseconds(at-since[holder]))
+		}
+		since[holder] = at + m.hold.Seconds()
+	}
+	rec.Return(shard)
+	r.Latency[results.Acquire], r.Latency[results.Refusal] = rec.Latency(results.AcquireIndex), rec.Latency(results.RefusalIndex)
+	r.Latency[results.Hold] = results.Latency{Count: r.Counts.Acquired, Mean: m.hold, P50: m.hold}
+	r.Latency[results.Handoff] = results.Latency{Count: r.Counts.Acquired, Mean: m.handoff}
 }
 
 // awake returns the first moment at which the server is not stalled, and grants.

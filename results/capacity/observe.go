@@ -80,8 +80,8 @@ type observed struct {
 // observe reads a record of a trial of t.
 //
 // An arrival that finds its key taken and goes (TryOnly) is answered, and its time is in no response: lateness is
-// judged of those that were to be granted. What fails, and what never returns, is late; of those that would have been
-// refused as large a part as of the others.
+// judged of those that were to be granted. What never returns is late; what fails is, too, unless the failures have a
+// limit of their own. Of those that would have been refused it is as large a part as of the others.
 func (t *track) observe(r *results.Record) observed {
 	o := observed{stage: t.stage(), record: r, granted: 1}
 	o.level, _ = t.given(t.q.Level(&r.Plan))
@@ -99,7 +99,11 @@ func (t *track) observe(r *results.Record) observed {
 			o.tallies = append(o.tallies, tally{failed + lost, o.arrivals})
 			continue
 		}
-		broke := int64(math.Round(float64(failed+unreturned(r, counts.Unfinished, took, g.Limit)) * o.granted))
+		late := unreturned(r, counts.Unfinished, took, g.Limit)
+		if !t.q.SLO.HasErrors {
+			late += failed
+		}
+		broke := int64(math.Round(float64(late) * o.granted))
 		n := tally{broke, counts.Acquired + broke}
 		for value, times := range hist.ForEachBucket {
 			if value > int64(g.Limit) {

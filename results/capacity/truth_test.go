@@ -29,6 +29,7 @@ func kept(q *Question, m meter, level float64) bool {
 func TestOtherQueues(t *testing.T) {
 	burst := func(p *spec.Plan) { p.Burst = 500 * time.Millisecond }
 	plain := func(*spec.Plan) {}
+	patient := func(p *spec.Plan) { p.Timeout = 2900 * time.Millisecond }
 	wrong, all := 0, 0
 	for name, c := range map[string]struct {
 		slo    string
@@ -45,6 +46,7 @@ func TestOtherQueues(t *testing.T) {
 		"clients, two times":          {"acquire.p95<50ms", meter{hold: time.Millisecond, two: 0.1}, plain},
 		"clients that think":          {"acquire.p95<50ms", mm1, func(p *spec.Plan) { p.Think = 20 * time.Millisecond }},
 		"clients that give up":        {"acquire.p95<200ms,errors<1%", mm1, func(p *spec.Plan) { p.Timeout = 50 * time.Millisecond }},
+		"clients of an unfair lock":   {"acquire.p95<2900ms,errors<10%", meter{hold: 8500 * time.Microsecond, barge: 0.95}, patient},
 		"clients of ten keys":         {"acquire.p95<50ms", mm1, func(p *spec.Plan) { p.Keys = 10 }},
 		"arrivals that half try once": {p99Under20ms, meter{through: time.Millisecond, refused: 0.5}, func(p *spec.Plan) { p.TryOnly = 1 }},
 	} {
@@ -70,6 +72,18 @@ func TestOtherQueues(t *testing.T) {
 	}
 	if 10*wrong > all {
 		t.Errorf("%d of %d intervals are wrong", wrong, all)
+	}
+}
+
+// TestUnfair has a lock whose holder takes it again 19 times of 20: the others wait for long though a key changes hands
+// at once, and what it sustains is its hold.
+func TestUnfair(t *testing.T) {
+	q := asked("acquire.p95<2900ms,errors<10%", 0, 1)
+	q.Candidates[0].Plan.Timeout = 2900 * time.Millisecond
+	a, _ := run(t, q, meter{hold: 8 * time.Millisecond, handoff: 500 * time.Microsecond, barge: 0.95})
+	c := a.Candidates[0]
+	if len(c.Resources) == 0 || c.Resources[0].Name != "hottest key" || !near(c.Resources[0].Full.Mid, 1/8.5e-3, 0.01) {
+		t.Errorf("%+v: %+v", c.Sustains, c.Resources)
 	}
 }
 
