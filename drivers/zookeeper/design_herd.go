@@ -43,7 +43,7 @@ func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, opTry.fail(err)
 	}
 	l.Fence = uint64(answers[1].Stat.Czxid)
-	s.holds[l.Owner] = hold{node, s.last.session}
+	s.holds[l.Owner] = hold{node: node, session: s.last.session}
 	return true, nil
 }
 

@@ -61,7 +61,7 @@ func (s *sequentialSession) Try(ctx context.Context, l *drivers.Lease) (bool, er
 
 func (s *sequentialSession) grant(l *drivers.Lease, p place) {
 	l.Fence = p.fence
-	s.holds[p.owner] = hold{p.node, p.session}
+	s.holds[p.owner] = hold{node: p.node, session: p.session}
 }
 
 // Release implements drivers.Session.

@@ -94,6 +94,27 @@ func TestReleaseOnLaggingMember(t *testing.T) {
 	}
 }
 
+// The answer to a release is lost, and another client acquires the key: a second release leaves that alone.
+func TestReleaseAgain(t *testing.T) {
+	t.Parallel()
+	z := single.Get(t)
+	for _, design := range []string{"sequential", "herd"} {
+		key := "test:again:" + design
+		lagging, a := lag(t, z, design, 1)
+		b := client(t, open(t, drivers.Config{Lock: design, Addrs: z.URLs(), Clients: 1}), 0)
+		l := hold(t, a, key)
+		lagging.beginWithLoss()
+		if owned, err := a.Release(t.Context(), l); owned || err == nil || drivers.NoEffect(err) {
+			t.Fatalf("%s: Release without an answer: %v, %v", design, owned, err)
+		}
+		next := hold(t, b, key)
+		if owned, err := a.Release(t.Context(), l); owned || err != nil {
+			t.Errorf("%s: a second Release: %v, %v", design, owned, err)
+		}
+		free(t, b, next)
+	}
+}
+
 // The operations of the protocol that the members tell apart.
 const (
 	opCreate, opDelete, opExists, opGetData, opSetData = 1, 2, 3, 4, 5

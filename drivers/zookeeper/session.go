@@ -33,6 +33,7 @@ func (s *session) Ended() error { return s.ended }
 type hold struct {
 	node    string // its deletion releases the lock
 	session int64  // its end releases it, too
+	asked   bool   // a deletion may have been sent, whose answer was lost
 }
 
 // leftover is a node that may exist but should not: its deletion has failed. Ephemeral nodes last as long as the
@@ -54,15 +55,20 @@ func (s *service) node(key string) string {
 	return s.chroot + "/" + name
 }
 
-// release deletes the node of a lease: the one that was granted, or whatever free finds of its owner if the answer to
-// the attempt was lost.
+// release deletes the node of a lease: the one that was granted, or whatever free finds of its owner if an answer was
+// lost, because a node of the same name may be the next holder's by now.
 func (s *session) release(ctx context.Context, l *drivers.Lease, free freeing) (removed bool, err error) {
 	if l.Owner == "" {
 		return false, opRelease.fail(ctx.Err())
 	}
-	if h, ok := s.holds[l.Owner]; !ok {
+	h, granted := s.holds[l.Owner]
+	if !granted || h.asked && !s.c.wasSession(h.session) {
 		removed, err = free(ctx, leftover{l.Key, l.Owner})
-	} else if removed, err = s.remove(ctx, h.session, h.node); err == nil {
+	} else if removed, err = s.remove(ctx, h.session, h.node); err != nil {
+		h.asked = h.asked || !drivers.NoEffect(opRelease.fail(err))
+		s.holds[l.Owner] = h
+	}
+	if err == nil {
 		delete(s.holds, l.Owner)
 	}
 	s.noteLeftover(l.Key, l.Owner, err)
