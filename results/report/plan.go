@@ -60,17 +60,12 @@ func Plan(a *capacity.Answer) *Document {
 
 // PlanAnalysis returns what is known of each load of an answer without a server.
 func PlanAnalysis(a *capacity.Answer) *Table {
-	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits",
-		"key\nthat fits")
+	t := columns("load", "hottest\nkey", "busy", "always\nbusy from", "meets the\nSLO up to", "hold\nthat fits")
 	t.Columns[4].About = "first come, first served, with free hand-offs, about"
-	t.Columns[6].About, t.Columns[6].Drop = "share of the arrivals that the hottest key may get", 1
+	t.Columns[5].About = "longest hold with which the rate would meet the SLO"
 	for _, n := range a.Analysis {
-		fits := n.FitsShare
-		if fits >= n.Hottest {
-			fits = 0
-		}
 		r := t.row(n.Load, known(n.Hottest, format.Percent), known(n.Busy, format.Percent), PlanLevel(capacity.Rates, n.Stable),
-			PlanLevel(a.Axis, n.Ceiling), known(float64(n.FitsHold), metric.Duration.Format), known(fits, format.Percent))
+			PlanLevel(a.Axis, n.Ceiling), known(float64(n.FitsHold), metric.Duration.Format))
 		if why, _ := PlanReason(a, n.Impossible); why != "" {
 			r.Tone, r.Marks = Bad, []Mark{{"impossible", "", why, Bad}}
 		}
