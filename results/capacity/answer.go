@@ -15,30 +15,30 @@ const alpha = 0.025
 
 // judge returns the verdict on t, and why it is not Sustains.
 func (t *track) judge() (Verdict, Reason) {
-	r, asked := t.estimate(), t.q.Asked
-	counted := t.counted()
+	r, claim, asked := t.estimate(), t.claim(), t.q.Asked
+	crowd, most := t.crowded(), t.atMost()
 	switch {
 	case t.phase == over:
 		return t.verdict, t.why
 	case len(t.trials) == 0:
 		return Undecided, Reason{Code: Untried}
-	case t.excluded():
-		return RulesOut, t.atMost()
+	case t.fits != nil && r.High < asked && (crowd.Code == "" || most.Code == ServerFull): // whoever else used the machine
+		return RulesOut, most
 	case t.carries() && t.byChance():
 		return Undecided, Reason{Code: Chance, N: int64(len(t.q.Candidates))}
 	case t.carries():
 		return Sustains, Reason{}
-	case t.crowded().Code != "":
-		return Undecided, t.crowded()
-	case len(counted) == 0, t.capped() && (t.claim() < asked || asked > 0 && t.phase == refuted) && t.cap != t.q.Most:
+	case crowd.Code != "":
+		return Undecided, crowd
+	case len(t.counted()) == 0, t.capped() && t.cap != t.q.Most && asked > 0 && (claim < asked || t.refuted()):
 		return Undecided, t.machine()
 	case t.fits == nil:
 		return Undecided, Reason{Code: Unconfirmed}
-	case t.claim() < asked:
+	case claim < asked:
 		return Undecided, Reason{Code: Within, Low: r.Low, High: r.High}
-	case t.phase == refuted:
-		return Undecided, Reason{Code: Refuted, Level: t.confirm}
-	case !t.failuresShown(cmp.Or(t.asked, t.confirm)):
+	case t.refuted():
+		return Undecided, Reason{Code: Refuted, Level: cmp.Or(t.asked, t.confirm)}
+	case !t.failuresShown():
 		return Undecided, Reason{Code: Unproven, Allowed: t.q.SLO.Errors, N: int64(normal95 * normal95 / t.q.SLO.Errors)}
 	}
 	return Undecided, Reason{Code: Unconfirmed}
@@ -95,21 +95,12 @@ func (t *track) machine() (why Reason) {
 	return why
 }
 
-// excluded reports whether t cannot carry what is asked for, whoever else uses the machine: by the fit, or since its
-// server was used up.
-func (t *track) excluded() bool {
-	if best, broken := t.kept(); t.fits == nil {
-		return t.q.Asked > 0 && best.level == 0 && broken <= t.q.Asked && t.atMost().Code == ServerFull
-	}
-	return t.estimate().High < t.q.Asked && (t.crowded().Code == "" || t.atMost().Code == ServerFull)
-}
-
 // atMost returns which level t carries at the most, and what keeps it from more: failures, or its server in most of the
 // trials that broke the goals.
 func (t *track) atMost() Reason {
 	why, broke, used := Reason{Code: AtMost}, 0, 0
 	if _, broken := t.failing(); broken > 0 && broken <= t.asked {
-		sum := pool(t.trialsAt(broken, t.asked))
+		sum := t.pool(t.trialsAt(broken, t.asked))
 		n := sum.tallies[len(t.goals)-1]
 		return Reason{Code: Failing, Level: broken, Share: n.share(), Allowed: t.q.SLO.Errors}
 	}
@@ -211,13 +202,12 @@ func (t *track) sustains(atLeast bool, v Verdict) Range {
 	r := t.estimate()
 	r.Low = t.claim()
 	switch {
-	case t.phase == confirmed:
+	case v == Sustains && t.asked == 0:
 		r.Low = min(r.Low, t.confirm)
-	case t.phase == refuted && t.asked > 0:
-		r.Low = min(r.Low, t.q.Asked)
-	}
-	if v == Sustains {
+	case v == Sustains:
 		r.Low = max(r.Low, t.q.Asked)
+	case t.asked > 0 && t.refuted():
+		r.Low = min(r.Low, t.q.Asked)
 	}
 	switch {
 	case atLeast && v != Sustains && t.q.Asked > 0 && r.Low >= t.q.Asked:
@@ -235,7 +225,7 @@ func (t *track) points() (list []Point) {
 		i = t.binding()
 	}
 	for _, o := range t.trials {
-		p := Point{Level: o.level, Share: o.tallies[i].interval(1), P99: o.record.Latency[figures[t.q.Axis]].P99,
+		p := Point{Level: o.level, Share: o.tallies[i].interval(), P99: o.record.Latency[figures[t.q.Axis]].P99,
 			Arrivals: o.arrivals, Stage: o.stage, Left: o.left}
 		list = append(list, p)
 	}

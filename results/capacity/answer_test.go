@@ -176,12 +176,9 @@ func TestInterval(t *testing.T) {
 		k, n      int64
 		low, high float64
 	}{{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}, {29, 29, 0.8830, 1}} {
-		r := tally{c.k, c.n}.interval(1)
+		r := tally{c.k, c.n}.interval()
 		if !near(1+r.Low, 1+c.low, 1e-4) || !near(1+r.High, 1+c.high, 1e-4) || r.Mid != float64(c.k)/float64(c.n) {
 			t.Errorf("%d of %d: %+v, want %v to %v", c.k, c.n, r, c.low, c.high)
-		}
-		if packed := (tally{3 * c.k, 3 * c.n}).interval(3); !near(1+packed.Low, 1+r.Low, 1e-9) || !near(1+packed.High, 1+r.High, 1e-9) {
-			t.Errorf("%d of %d that come in threes: %+v, want %+v", 3*c.k, 3*c.n, packed, r)
 		}
 	}
 }

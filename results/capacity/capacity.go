@@ -9,8 +9,8 @@
 //  2. A pilot at the level that is asked for and above it, or lower and lower, until one level kept the objectives and
 //     one broke them or is near what is possible.
 //  3. A search. A fit of the share of late arrivals over the level (Fit) chooses the levels. Candidates take turns.
-//  4. A confirmation by fresh trials at the lower end of the interval, since the best of several estimates is an
-//     overestimate (the winner's curse).
+//  4. If the most is wanted, a confirmation by fresh trials at the lower end of the interval, since the best of several
+//     estimates is an overestimate (the winner's curse). A level that is asked for has its trials in the search.
 //
 // It has no prose: a Reason is a code with its figures, which package report puts into words.
 package capacity
@@ -82,8 +82,8 @@ type Trial struct {
 type Verdict string
 
 const (
-	// Sustains: trials at the level asked for kept the objectives, and the lower end of its own is no less; if the most
-	// is wanted, it is confirmed.
+	// Sustains: trials at the level asked for, or if the most is wanted those that confirm it, kept the objectives
+	// together, and the lower end of the interval is no less.
 	Sustains  Verdict = "sustains"
 	RulesOut  Verdict = "ruled out" // the upper end is below it, or no lock can carry the load
 	Undecided Verdict = "undecided" // the interval holds it, the budget was too small, or the machine was the limit
@@ -109,7 +109,7 @@ const (
 	Machine     Code = "machine"           // lockbench, with its server, used Cores of the Of; Level was carried
 	Slow        Code = "slow sender"       // lockbench was late by Time, and used but Cores of the Of
 	Within      Code = "within"            // the level asked for lies within its interval, Low to High
-	Refuted     Code = "refuted"           // fresh trials at the lower end of its interval broke the objectives
+	Refuted     Code = "refuted"           // trials at Level broke the objectives, and the interval lies above
 	Unconfirmed Code = "unconfirmed"       // the budget was used up before fresh trials
 	Chance      Code = "chance"            // its interval is just above, which is no proof among N candidates
 	Broken      Code = "violations"        // N of them

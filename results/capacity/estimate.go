@@ -1,6 +1,6 @@
 package capacity
 
-// What the trials of a candidate come to: the level that it sustains, and whether the one that is asked for is carried.
+// What the trials of a candidate come to: the level that it sustains, and what a lock takes.
 
 import (
 	"cmp"
@@ -37,22 +37,15 @@ func (r Range) width() float64 { return (r.High - r.Low) / max(r.Mid, 1e-9) }
 // that was tried. They are 0 if there is none, or failures are fitted.
 func (t *track) failing() (clean, broken float64) {
 	last := len(t.goals) - 1
-	if !t.goals[last].failures || t.goals[last].Limit > 0 {
-		return 0, 0
-	}
-	all := t.counted()
-	byLevel(all)
-	for _, o := range all {
-		if t.beyond(&o, last) {
-			return clean, o.level
+	if t.goals[last].failures && t.goals[last].Limit == 0 {
+		for _, o := range t.counted() {
+			if t.beyond(&o, last) {
+				return clean, o.level
+			}
+			clean = o.level
 		}
-		clean = o.level
 	}
 	return 0, 0
-}
-
-func byLevel(all []observed) {
-	slices.SortStableFunc(all, func(a, b observed) int { return cmp.Compare(a.level, b.level) })
 }
 
 // claim returns the level that the trials so far show to be sustained: the lower end of the interval, but none above
@@ -99,68 +92,39 @@ func (t *track) measured() (least float64) {
 	return least
 }
 
-// trialsAt returns the trials at levels from low to high that worked, by their level, also those that do not count
-// since the machine was the limit and the goals were broken.
+// trialsAt returns the trials at levels from low to high that worked, also those that do not count since the machine
+// was the limit and the goals were broken.
 func (t *track) trialsAt(low, high float64) []observed {
-	all := t.those(func(o *observed) bool {
+	return t.those(func(o *observed) bool {
 		return o.left.Code != Partial && !above(low, o.level) && !above(o.level, high)
 	})
-	byLevel(all)
-	return all
 }
 
-// atAsked returns those at the level that is asked for.
-func (t *track) atAsked() []observed {
-	if t.asked == 0 {
-		return nil
-	}
-	return t.trialsAt(t.asked, t.asked)
-}
-
-// failuresShown reports whether trials at a level, or with those at higher ones, show beyond chance that no more
-// arrivals fail than may.
-func (t *track) failuresShown(level float64) bool {
+// failuresShown reports whether trials at the level of proof, or with those at higher ones, show beyond chance that no
+// more arrivals fail than may.
+func (t *track) failuresShown() bool {
 	last := len(t.goals) - 1
-	if !t.goals[last].failures {
-		return true
+	all := t.trialsAt(cmp.Or(t.asked, t.confirm), math.Inf(1))
+	shown := !t.goals[last].failures
+	for n := 0; n < len(all) && !shown; n++ {
+		sum := t.pool(all[:n+1])
+		shown = sum.tallies[last].interval().High <= t.goals[last].Allowed()
 	}
-	all := t.trialsAt(level, math.Inf(1))
-	for n := range all {
-		sum := pool(all[:n+1])
-		if sum.tallies[last].interval(1).High <= t.goals[last].Allowed() {
-			return true
-		}
-	}
-	return false
-}
-
-// carries reports whether the fit claims the level that is asked for, and enough trials there, or with those of a
-// confirmation above it, kept the goals together.
-func (t *track) carries() bool {
-	if t.asked == 0 {
-		return t.phase == confirmed && t.q.Asked == 0
-	}
-	all := t.atAsked()
-	if len(all) < confirmTrials && t.phase == confirmed {
-		all = t.trialsAt(t.asked, t.confirm)
-	}
-	sum := pool(all)
-	return len(all) >= confirmTrials && t.keeps(&sum) && t.claim() >= t.asked && t.failuresShown(t.asked)
+	return shown
 }
 
 // responses returns the time to a grant at the quantile of each objective: in the median of the trials at the level
 // that is asked for, in the best of them if that is not carried, or at the highest level that was kept if none is asked
 // for.
 func (t *track) responses() (list []time.Duration) {
-	all := t.atAsked()
+	all := t.trialsAt(t.asked, t.asked)
 	if best, _ := t.kept(); t.q.Asked == 0 && best.level > 0 {
 		all = []observed{best}
 	}
-	figure := figures[t.q.Axis]
 	for _, objective := range t.q.SLO.Objectives {
 		var took []time.Duration
 		for _, o := range all {
-			if h, err := o.record.Latency[figure].Histogram(); err == nil && h.TotalCount() > 0 {
+			if h, err := o.record.Latency[figures[t.q.Axis]].Histogram(); err == nil && h.TotalCount() > 0 {
 				took = append(took, results.Quantile(h, objective.Quantile))
 			}
 		}

@@ -49,14 +49,13 @@ type tally struct{ broke, of int64 }
 
 func (n tally) share() float64 { return float64(n.broke) / float64(max(1, n.of)) }
 
-// interval returns the share with its 95 % interval (Wilson 1927) if the variance is packed times that of independent
-// arrivals.
-func (n tally) interval(packed float64) Range {
+// interval returns the share with its 95 % interval (Wilson 1927).
+func (n tally) interval() Range {
 	if n.of == 0 {
 		return Range{High: 1}
 	}
 	const z = normal95
-	p, of := n.share(), float64(n.of)/packed
+	p, of := n.share(), float64(n.of)
 	mid, half := p+z*z/(2*of), z*math.Sqrt(p*(1-p)/of+z*z/(4*of*of))
 	r := Range{Low: (mid - half) / (1 + z*z/of), Mid: p, High: min(1, (mid+half)/(1+z*z/of))}
 	if n.broke == 0 {
@@ -215,12 +214,9 @@ func fullServer(r *results.Record) Reason {
 }
 
 // pool returns the arrivals of several trials as those of one.
-func pool(all []observed) (sum observed) {
-	for n, o := range all {
-		if n == 0 {
-			sum.tallies = make([]tally, len(o.tallies))
-		}
-		sum.arrivals += o.arrivals
+func (t *track) pool(all []observed) observed {
+	sum := observed{tallies: make([]tally, len(t.goals))}
+	for _, o := range all {
 		for i, n := range o.tallies {
 			sum.tallies[i].broke += n.broke
 			sum.tallies[i].of += n.of

@@ -42,7 +42,7 @@ const (
 	warmupRelaxations = 10
 
 	turns       = 12 // trials that a candidate gets of a budget that is just enough for all
-	maxRounds   = 32
+	maxTrials   = 32 // of one candidate in its search
 	spareTrials = 1 // that time is kept for besides those that confirm: one that something disturbs does not count
 	bestFew     = 3 // candidates that are confirmed, if there are as many
 
@@ -196,11 +196,9 @@ func (q *Question) relaxation(c *Candidate, level, occupied float64) float64 {
 type Search struct {
 	q        *Question
 	tracks   []*track
-	round    int      // from 1
-	turn     []*track // that have a trial left in this round
+	next     *track // whose trial is the next one; nil if there is none
 	spent    time.Duration
 	ratified bool // what is left of the budget is for confirmations
-	done     bool
 }
 
 // NewSearch returns a search without records.
@@ -219,42 +217,48 @@ func (s *Search) Spent() time.Duration { return s.spent }
 // Next returns the next trial to run, and false if there is none: the budget is used up, or nothing more is to be
 // learnt.
 func (s *Search) Next() (Trial, bool) {
-	if s.done {
+	if s.next == nil {
 		return Trial{}, false
 	}
-	return s.turn[0].trial(), true
+	return s.next.trial(), true
 }
 
 // Add takes in the record of the trial that Next has returned, with its histogram of the time to a grant.
 func (s *Search) Add(r *results.Record) {
 	s.spent += r.Plan.Warmup + r.Plan.Duration + trialOverhead
-	if again := s.turn[0].add(r); !again {
-		s.turn = s.turn[1:]
-	}
+	s.next.add(r)
 	s.advance()
 }
 
-// advance finds whose turn it is.
+// advance finds whose turn it is: of those that need a trial and have the time, that of the candidate which had the
+// fewest, in an order by chance, so that none always runs after the same one. The best is confirmed first.
 func (s *Search) advance() {
-	for !s.done {
-		switch {
-		case len(s.turn) == 0:
-			s.nextRound()
-		case s.turn[0].stage() == "":
-			s.turn = s.turn[1:]
-		case s.spent+s.turn[0].cost+s.reserve() > s.q.Time():
-			s.turn = nil
-			s.ratify()
-		default:
-			return
+	var in []*track
+	reserve := s.reserve()
+	for _, t := range s.tracks {
+		if t.stage() != "" && s.spent+t.cost+reserve <= s.q.Time() {
+			in = append(in, t)
 		}
+	}
+	s.next = nil
+	switch {
+	case len(in) > 0:
+		rng := rand.New(rand.NewPCG(s.q.Seed, uint64(s.spent)))
+		rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+		s.next = slices.MinFunc(in, func(a, b *track) int {
+			return cmp.Or(cmp.Compare(b.confirm, a.confirm), cmp.Compare(len(a.trials), len(b.trials)))
+		})
+	case !s.ratified:
+		s.ratify()
+		s.advance()
 	}
 }
 
-// confirmable returns the candidates that may carry what is asked for, by the trials so far; the best first.
+// confirmable returns the candidates whose claim fresh trials are to confirm, the best first. A level that is asked for
+// has had them.
 func (s *Search) confirmable() (list []*track) {
 	for _, t := range s.tracks {
-		if t.phase < confirming && t.fits != nil && t.claim() >= max(t.least(), s.q.Asked) {
+		if s.q.Asked == 0 && t.phase != over && t.fits != nil && t.claim() >= t.least() {
 			list = append(list, t)
 		}
 	}
@@ -262,61 +266,29 @@ func (s *Search) confirmable() (list []*track) {
 	return list
 }
 
-// reserve returns the time that is kept to confirm those that are confirmable now. As long as none is, there is nothing
-// to keep it for.
+// reserve returns the time that is kept to confirm those that are confirmable now.
 func (s *Search) reserve() time.Duration {
-	if s.ratified {
-		return 0
-	}
 	var costs []time.Duration
-	for _, t := range s.confirmable() {
-		costs = append(costs, (confirmTrials+spareTrials)*t.cost)
+	if !s.ratified {
+		for _, t := range s.confirmable() {
+			costs = append(costs, (confirmTrials+spareTrials)*t.cost)
+		}
 	}
 	return dearest(costs)
 }
 
-// ratify ends the search, and has the best candidates confirmed, as many as there is time for. What is asked for is
-// carried without that, so that only the best is confirmed then.
+// ratify ends the search, and has the best candidates confirmed, as many as there is time for.
 func (s *Search) ratify() {
-	if s.ratified {
-		s.done = true
-		return
+	list, left := s.confirmable(), s.q.Time()-s.spent
+	for _, t := range s.tracks {
+		t.phase = max(t.phase, settled)
+	}
+	for i, t := range list {
+		if left -= confirmTrials * t.cost; left >= 0 || i == 0 {
+			t.startConfirmation()
+		}
 	}
 	s.ratified = true
-	left := s.q.Time() - s.spent
-	for i, t := range s.confirmable() {
-		if i > 0 && t.carries() {
-			continue
-		}
-		if left -= confirmTrials * t.cost; left < 0 && i > 0 {
-			break
-		}
-		t.startConfirmation()
-	}
-}
-
-// nextRound lets every candidate have its turn once more, in another order, so that no candidate always runs after the
-// same one. In the confirmation the best candidate comes first, until it is decided on.
-func (s *Search) nextRound() {
-	var in []*track
-	for _, t := range s.tracks {
-		if t.stage() != "" && (t.phase == confirming) == s.ratified {
-			in = append(in, t)
-		}
-	}
-	if s.ratified {
-		if s.done = len(in) == 0; !s.done {
-			s.turn = []*track{slices.MaxFunc(in, func(a, b *track) int { return cmp.Compare(a.confirm, b.confirm) })}
-		}
-		return
-	}
-	if s.round++; len(in) == 0 || s.round > maxRounds {
-		s.ratify()
-		return
-	}
-	rng := rand.New(rand.NewPCG(s.q.Seed, uint64(s.round)))
-	rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
-	s.turn = in
 }
 
 // trial returns the next trial of t.

@@ -24,8 +24,7 @@ const (
 	// alone. firstBurst is the same in arrivals of one burst: to send 5,000 takes lockbench alone 40 ms of both cores.
 	firstRate  = 5000
 	firstBurst = 500
-	fewPilots  = 300 // arrivals that tell whether a low level breaks the goals, too
-	fewest     = 100 // that tell anything of a share of some per cent
+	fewest     = 100 // arrivals that tell anything of a share of some per cent
 
 	maxFixed   = 0.9 // part of an objective's limit that counts as a response without a wait in line
 	maxPartial = 3   // trials that do not work, in a row
@@ -39,17 +38,15 @@ const (
 	guessedOccupied = 50e-6
 )
 
-// phase is where a candidate stands. It settles once more trials of the search would change nothing; the search makes
-// the best of those confirming in the end, and a verdict makes any over.
+// phase is where a candidate stands. It settles once more trials of its phase would change nothing, and is over with a
+// verdict that no trial can change.
 type phase int
 
 const (
 	piloting phase = iota
 	searching
-	settled
 	confirming
-	confirmed
-	refuted
+	settled
 	over
 )
 
@@ -71,20 +68,15 @@ type track struct {
 	cap     float64       // level that no trial exceeds
 	cost    time.Duration // of the dearest trial
 	partial int           // trials in a row that did not work
-
-	confirm     float64    // level that is confirmed; 0 before it
-	confirmedBy []observed // so far
-	verdict     Verdict    // once it is over
-	why         Reason
+	confirm float64       // level that fresh trials confirm; 0 before
+	verdict Verdict       // once it is over
+	why     Reason
 }
 
 func newTrack(q *Question, index int) *track {
 	c := &q.Candidates[index]
-	t := &track{q: q, c: c, index: index, goals: q.goals(c), keys: newKeys(c.queues()), cap: q.Most,
-		ceiling: modelOf(q, c).ceiling(), cost: q.minTrial(c)}
-	if t.cap == 0 {
-		t.cap = spec.MaxRate
-	}
+	t := &track{q: q, c: c, index: index, goals: q.goals(c), keys: newKeys(c.queues()),
+		cap: cmp.Or(q.Most, spec.MaxRate), ceiling: modelOf(q, c).ceiling(), cost: q.minTrial(c)}
 	if made := t.made(q.Asked); q.Asked > 0 && !above(q.Asked, made) {
 		t.asked = made
 	}
@@ -109,9 +101,15 @@ func (t *track) stage() Stage {
 	return map[phase]Stage{piloting: StagePilot, searching: StageSearch, confirming: StageConfirm}[t.phase]
 }
 
-// those returns the trials for which is reports true.
-func (t *track) those(is func(o *observed) bool) []observed {
-	return slices.DeleteFunc(slices.Clone(t.trials), func(o observed) bool { return !is(&o) })
+// those returns the trials for which is reports true, by their level.
+func (t *track) those(is func(o *observed) bool) (list []observed) {
+	for _, o := range t.trials {
+		if is(&o) {
+			list = append(list, o)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b observed) int { return cmp.Compare(a.level, b.level) })
+	return list
 }
 
 // counted returns the trials that count.
@@ -129,9 +127,15 @@ func (t *track) keeps(o *observed) bool {
 	return true
 }
 
+// keep reports whether trials met all goals together.
+func (t *track) keep(all []observed) bool {
+	sum := t.pool(all)
+	return t.keeps(&sum)
+}
+
 // beyond reports whether more arrivals broke the i-th goal than it allows and chance explains.
 func (t *track) beyond(o *observed, i int) bool {
-	return o.tallies[i].interval(1).Low > t.goals[i].Allowed()
+	return o.tallies[i].interval().Low > t.goals[i].Allowed()
 }
 
 // kept returns the trial at the highest level that counts and kept the goals; its level is 0 if none did. broken is the
@@ -148,39 +152,29 @@ func (t *track) kept() (best observed, broken float64) {
 	return best, broken
 }
 
-// add takes in a record, and reports whether the same candidate is to have another trial at once in its place.
-func (t *track) add(r *results.Record) (again bool) {
+// add takes in a record.
+func (t *track) add(r *results.Record) {
 	t.cost = max(t.cost, r.Plan.Warmup+r.Plan.Duration+trialOverhead)
 	o := t.observe(r)
 	t.trials = append(t.trials, o)
-	t.partial++
+	if t.partial++; o.left.Code != Partial {
+		t.partial = 0
+	}
 	switch {
 	case r.Violated():
 		t.end(Violated, Reason{Code: Broken, N: r.Broken()})
-		return false
-	case o.left.Code == Partial && t.partial == maxPartial:
+	case t.partial == maxPartial:
 		t.end(Failed, o.left)
-		return false
 	case o.left.Code == Partial:
-		return true
-	}
-	t.partial = 0
-	if o.left.Code == "" {
-		t.addToFits(&o)
-		t.checkLine()
-	}
-	switch {
 	case o.left.Code != "":
 		t.leave(&o)
 	case t.phase == piloting:
 		t.judgePilot()
-	case t.phase == searching:
-		t.settle()
 	default:
-		t.confirmedBy = append(t.confirmedBy, o)
-		t.judgeConfirmation()
+		t.addToFits(&o)
+		t.checkLine()
+		t.settle()
 	}
-	return false
 }
 
 // leave draws the consequences of a trial that does not count: trials stay below its level, halfway to the highest one
@@ -189,43 +183,34 @@ func (t *track) leave(o *observed) {
 	best, _ := t.kept()
 	if o.left.Code != Others && o.left.Code != Host {
 		t.cap = min(t.cap, math.Sqrt(cmp.Or(best.level, o.level/fall)*o.level))
+		t.confirm = min(t.confirm, t.tidy(t.cap))
 	}
-	switch {
-	case t.phase == piloting && best.level > 0:
+	if t.phase == piloting && best.level > 0 {
 		t.startFit()
-	case t.phase == piloting && len(t.trials)-len(t.counted()) >= maxPilots:
+	} else if t.phase == piloting && len(t.trials)-len(t.counted()) >= maxPilots {
 		t.phase = settled
-	case t.phase == confirming:
-		if t.confirm = min(t.confirm, t.tidy(t.cap)); t.confirm < max(t.least(), t.q.Asked) {
-			t.phase = refuted
-		}
 	}
 }
 
 // nextLevel returns the level of the next trial, and how many arrivals it is to have.
 func (t *track) nextLevel() (level, arrivals float64) {
 	arrivals = windowArrivals
-	sure := arrivals / confirmTrials // of several at one level
-	if slo := t.q.SLO; slo.HasErrors {
-		sure = max(sure, normal95*normal95/slo.Errors/confirmTrials)
-	}
 	switch {
 	case t.phase == piloting:
-		if level = t.pilotLevel(); equal(level, t.asked) {
-			arrivals = sure
-		} else if best, _ := t.kept(); best.level == 0 && len(t.counted()) > 0 {
-			arrivals = fewPilots
-		}
+		level = t.pilotLevel()
 	case t.phase == confirming:
-		level, arrivals = t.confirm, max(arrivals, sure)
+		level = t.confirm
 	case t.wantsAsked():
-		level, arrivals = t.asked, sure
+		level = t.asked
 	default:
 		searched := t.those(func(o *observed) bool { return o.stage == StageSearch })
 		level = t.fits[t.binding()].NextRate(len(searched))
 	}
-	if counted := t.counted(); len(counted) > 0 { // who is refused at once is no part of the share
-		arrivals /= max(0.02, counted[len(counted)-1].granted)
+	if slo := t.q.SLO; slo.HasErrors && equal(level, cmp.Or(t.asked, t.confirm)) {
+		arrivals = max(arrivals, normal95*normal95/slo.Errors/confirmTrials)
+	}
+	if n := len(t.trials); n > 0 { // who is refused at once is no part of the share
+		arrivals /= max(0.02, t.trials[n-1].granted)
 	}
 	return t.tidy(max(t.least(), min(level, t.cap))), arrivals
 }
@@ -236,19 +221,6 @@ func (t *track) least() float64 {
 		return 1
 	}
 	return minRate
-}
-
-// wantsAsked reports whether more trials at the level that is asked for may show that it is carried.
-func (t *track) wantsAsked() bool {
-	all := t.atAsked()
-	if t.asked == 0 || len(all) >= maxConfirm || t.estimate().High < t.asked {
-		return false
-	}
-	if len(all) < confirmTrials && t.claim() >= t.asked || len(all) == 0 {
-		return true
-	}
-	sum := pool(all)
-	return t.keeps(&sum) && (len(all) < confirmTrials || !t.failuresShown(t.asked))
 }
 
 // given returns a level, exactly as the user gave it if it is one of those.
@@ -281,45 +253,39 @@ func (t *track) made(level float64) float64 {
 	return level
 }
 
-// pilotLevel returns the level that is asked for, or half of the ceiling; and then higher ones up to three quarters of
-// the ceiling, in steps if that is far above what locks do; or lower and lower ones while none keeps the goals.
+// pilotLevel returns the level that is asked for, or half of the ceiling; then higher ones up to three quarters of the
+// ceiling, in steps if that is far above what locks do; or lower and lower ones while none keeps the goals.
 func (t *track) pilotLevel() float64 {
-	pilots, first := t.counted(), min(t.ceiling, firstRate)
+	first := min(t.ceiling, firstRate)
 	if every := t.c.Plan.Longest(burst); every > 0 {
 		first = min(t.ceiling, firstBurst/every.Seconds())
 	}
-	switch best, _ := t.kept(); {
-	case len(pilots) == 0 && t.asked > 0:
-		return t.asked
-	case len(pilots) == 0:
-		return min(pilotFirst*t.ceiling, first)
-	case best.level == 0:
-		return pilots[len(pilots)-1].level / fall
-	case len(pilots) == 1: // far from what is asked for is where something is learnt
+	switch best, broken := t.kept(); {
+	case best.level > 0 && len(t.counted()) == 1: // far from what is asked for is where something is learnt
 		return min(pilotLast*t.ceiling, max(first, climb*best.level))
+	case best.level > 0:
+		return min(pilotLast*t.ceiling, climb*best.level)
+	case !math.IsInf(broken, 1):
+		return broken / fall
 	}
-	return min(pilotLast*t.ceiling, climb*pilots[len(pilots)-1].level)
+	return cmp.Or(t.asked, min(pilotFirst*t.ceiling, first))
 }
 
 // judgePilot ends the pilot when it has a level that keeps the goals, and one that does not or that is near the
 // ceiling. A level so low that a queue cannot be the cause, and that breaks the goals beyond chance, rules the
 // candidate out.
 func (t *track) judgePilot() {
-	pilots := t.counted()
-	last := pilots[len(pilots)-1]
+	n, last := len(t.counted()), t.trials[len(t.trials)-1]
 	best, broken := t.kept()
-	most := min(pilotLast*t.ceiling, t.cap)
-	if t.asked > 0 {
-		most = min(most, broken/climb)
-	}
+	lower := last.level / fall
 	switch i := t.worst(&last); {
-	case best.level == 0 && len(pilots) < maxPilots && last.level/fall >= t.least() && (len(pilots) < pilotTrials ||
-		t.q.throughput(t.c, last.level/fall, t.occupied())*t.q.each().Seconds() > fewest): // lower
+	case best.level > 0 && (n < pilotTrials && last.level < 0.99*t.cap || n < maxPilots && math.IsInf(broken, 1) &&
+		last.level < 0.99*min(pilotLast*t.ceiling, t.cap)): // higher
+	case best.level == 0 && n < maxPilots && lower >= t.least() &&
+		(n < pilotTrials || t.q.throughput(t.c, lower, t.occupied())*t.q.each().Seconds() > fewest): // lower
 	case best.level == 0 && t.beyond(&last, i) && t.crowded().Code == "":
 		code := map[bool]Code{false: Late, true: Failing}[t.goals[i].failures]
 		t.end(RulesOut, Reason{Code: code, Level: last.level, Share: last.tallies[i].share(), Allowed: t.goals[i].Allowed()})
-	case best.level > 0 && len(pilots) < pilotTrials && last.level < 0.99*t.cap,
-		t.keeps(&last) && last.level < 0.99*most && len(pilots) < maxPilots: // one more
 	default:
 		t.startFit()
 	}
@@ -376,56 +342,68 @@ func (t *track) addToFits(o *observed) {
 // checkLine has all arrivals in one line, as of a server or its connections, if they are late at levels at which no key
 // can have a queue. A fit to the keys takes such trials for impossible, and sees no limit in them.
 func (t *track) checkLine() {
-	if t.oneLine {
-		return
-	}
 	best, _ := t.kept()
-	broken := math.Inf(1)
-	for _, o := range t.counted() {
+	for _, o := range t.counted() { // the lowest first
 		for i, f := range t.fits {
-			if f != nil && o.level > best.level && t.beyond(&o, i) && o.level < f.Least() {
-				broken = min(broken, o.level)
+			if !t.oneLine && f != nil && o.level > best.level && t.beyond(&o, i) && o.level < f.Least() {
+				t.oneLine = true
+				t.newFits([]float64{1}, 1/math.Sqrt(max(best.level, o.level/fall)*o.level))
 			}
 		}
 	}
-	if !math.IsInf(broken, 1) {
-		t.oneLine = true
-		t.newFits([]float64{1}, 1/math.Sqrt(max(best.level, broken/fall)*broken))
-	}
 }
 
-// settle ends the search of a candidate if more trials would change nothing.
+// proof returns the trials that bear on the level asked for, or on that which is confirmed. At the former, those count
+// whose machine was the limit, too.
+func (t *track) proof() []observed {
+	if t.asked > 0 {
+		return t.trialsAt(t.asked, t.asked)
+	}
+	return t.those(func(o *observed) bool { return o.stage == StageConfirm && o.left.Code == "" })
+}
+
+// open reports whether more trials at the level of proof may show that it is carried.
+func (t *track) open() bool {
+	all := t.proof()
+	return len(all) < confirmTrials || len(all) < maxConfirm && t.keep(all) && !t.failuresShown()
+}
+
+// wantsAsked reports whether the next trial is to be at the level that is asked for.
+func (t *track) wantsAsked() bool {
+	return t.asked > 0 && t.open() && t.estimate().High >= t.asked && (t.claim() >= t.asked || t.keep(t.proof()))
+}
+
+// carries reports whether enough trials at the level that is asked for kept the goals together, and the fit claims it;
+// or at the one that is confirmed.
+func (t *track) carries() bool {
+	all := t.proof()
+	return (t.asked > 0 || t.q.Asked == 0) && len(all) >= confirmTrials && t.keep(all) && t.claim() >= t.asked &&
+		t.failuresShown()
+}
+
+// refuted reports whether they broke them.
+func (t *track) refuted() bool {
+	all := t.proof()
+	return len(all) >= confirmTrials && !t.keep(all)
+}
+
+// settle ends a phase if more trials would change nothing.
 func (t *track) settle() {
 	const few, every = 8, 4
+	if t.phase == confirming {
+		if !t.open() {
+			t.phase = settled
+		}
+		return
+	}
 	n, r := len(t.counted()), t.estimate()
-	if t.asked > 0 && n > confirmTrials && r.width() <= 2*roughly && t.carries() {
-		t.phase = settled
-	}
-	if n >= few && n%every == 0 && (r.High < t.q.Asked || r.width() <= 2*precise || r.Low >= (1-precise)*t.cap) {
+	if n >= few && (r.width() <= 2*roughly && t.asked > 0 && t.carries() ||
+		n%every == 0 && (r.High < t.q.Asked || r.width() <= 2*precise || r.Low >= (1-precise)*t.cap)) || len(t.trials) >= maxTrials {
 		t.phase = settled
 	}
 }
 
-// startConfirmation has the level confirmed that the trials so far allow to claim. If the most is wanted, that is a
-// little lower: there is no second one, and no trials at a level that is asked for.
+// startConfirmation has a little less confirmed than what the trials so far claim: there is no second level.
 func (t *track) startConfirmation() {
-	level := t.claim()
-	if t.asked == 0 {
-		level *= 1 - precise
-	}
-	t.phase, t.confirm = confirming, max(t.asked, t.made(t.tidy(level)))
-}
-
-// judgeConfirmation ends it once enough trials have kept the goals together, or broken them. Failures that are too rare
-// to be seen in a few trials take more of them.
-func (t *track) judgeConfirmation() {
-	switch n, all := len(t.confirmedBy), pool(t.confirmedBy); {
-	case n < confirmTrials:
-	case !t.keeps(&all):
-		t.phase = refuted
-	case t.failuresShown(t.confirm):
-		t.phase = confirmed
-	case n >= maxConfirm:
-		t.phase = settled
-	}
+	t.phase, t.confirm = confirming, t.made(t.tidy((1-precise)*t.claim()))
 }
