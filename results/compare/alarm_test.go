@@ -133,8 +133,8 @@ func TestPairsInPart(t *testing.T) {
 		"another turn":      {10, func(_, head []*results.Record) { head[2].Trial = 2 }, 9, Unchanged, ""},
 		"too few":           {5, func(_, _ []*results.Record) {}, 5, Inconclusive, "5 pairs of trials are too few for 1 test"},
 		"enough":            {6, func(_, _ []*results.Record) {}, 6, Unchanged, ""},
-		"no pair":           {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 10 }) }, 0, Inconclusive, "only 0 of 10 pairs count"},
-		"a few that may be": {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 5 }) }, 5, Inconclusive, "only 5 of 10 pairs count"},
+		"no pair":           {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 10 }) }, 0, Inconclusive, "counted: 0 of 10 pairs"},
+		"a few that may be": {10, func(base, _ []*results.Record) { each(base, func(r *results.Record) { r.Trial += 5 }) }, 5, Inconclusive, "counted: 5 of 10 pairs"},
 	} {
 		base, head := turns(rand.New(rand.NewPCG(13, 14)), c.trials, 0)
 		c.change(base, head)

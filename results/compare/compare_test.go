@@ -133,7 +133,7 @@ func TestVerdicts(t *testing.T) {
 		"one violation":           {"violations>0", series(1e5), violating(series(1e5)), Regressed, "a trial of the head has 2"},
 		"only in the base":        {"violations>0", violating(series(1e5)), series(1e5), Unchanged, ""},
 		"in a partial trial":      {"violations>0", series(1e5), slices.Concat(series(1e5), partial), Regressed, "a trial of the head has 1"},
-		"survivors":               {"locks/s<-5%", series(1e5), survivors(3), Inconclusive, "only 3 of 10 trials of the head count"},
+		"survivors":               {"locks/s<-5%", series(1e5), survivors(3), Inconclusive, "counted: 3 of 10 trials of the head"},
 		"a few ended early":       {"locks/s<-5%", series(1e5), survivors(8), Unchanged, ""},
 		"the oracle off":          {"violations>0", series(1e5), unchecked(series(1e5)), Inconclusive, "the oracle was off"},
 		"neither knows":           {"recovery.p99>+5%", series(1e5), series(1e5), Inconclusive, "known of 0 of 10 trials of the base: too few values"},

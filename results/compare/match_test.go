@@ -269,7 +269,7 @@ func TestLeftOut(t *testing.T) {
 	cut := each(series(1e5), of(clients(8), func(r *results.Record) { r.Partial = "the server was gone" }))
 	got = compared(t, cells(clients(8), clients(16)), slices.Concat(cut, cells(clients(16))), Options{})
 	for i, r := range got.Cells[0].Figures {
-		if r.Threshold != nil && (r.Verdict != Inconclusive || r.Why != "only 0 of 10 trials of the head count") || got.Cells[1].Verdict != Unchanged {
+		if r.Threshold != nil && (r.Verdict != Inconclusive || r.Why != "counted: 0 of 10 trials of the head") || got.Cells[1].Verdict != Unchanged {
 			t.Errorf("figure %d: %s: %+v", i, got.Verdict, r)
 		}
 	}

@@ -38,11 +38,11 @@ var reasons = []struct {
 	about, why, next string
 }{
 	{NotRun, "asked for, and never ran", "", ""},
-	{NoTrials, "a side has no trial, or too many ended early", "only %s count", "run the trials again that ended early"},
+	{NoTrials, "a side has no trial, or too many ended early", "counted: %s", "run the trials again that ended early"},
 	{Missing, "only in the base", "", "run the missing cells; -force judges without them"},
-	{Replaced, "the server was restarted or replaced in most trials", "only %s count",
+	{Replaced, "the server was restarted or replaced in most trials", "counted: %s",
 		"run again, with a server that stays; -force judges anyway"},
-	{Evicted, "the server evicted keys in most trials", "only %s count",
+	{Evicted, "the server evicted keys in most trials", "counted: %s",
 		"more memory for the server, or maxmemory-policy noeviction"},
 	{Partial, "the trial ended early", "the trial ended early (%s)", ""},
 	{Unmeasured, "not measured", "known of %s", "run longer trials: -duration"},
@@ -107,8 +107,13 @@ func reasonsOf(results []Result, more ...Reason) []Reason {
 	return slices.Compact(more)
 }
 
-// shareOf says how many of all trials: "3 of 10 trials".
-func shareOf(n, all int) string { return fmt.Sprintf("%d of %s", n, format.Plural(all, "trial")) }
+// shareOf says how many of all trials: "3 of 10 trials", and where there is one "the only trial" or "no trial".
+func shareOf(n, all int) string {
+	if all == 1 {
+		return [...]string{"no trial", "the only trial"}[n]
+	}
+	return fmt.Sprintf("%d of %s", n, format.Plural(all, "trial"))
+}
 
 // severity returns how far a change is beyond its threshold: 1 at the threshold, 2 at its square, negative in the good
 // direction. What has no such measure, as a violation where none is allowed, is beyond all of them.
