@@ -14,7 +14,10 @@ import (
 )
 
 // histories are what history writes.
-var histories = kind[[]*results.Cell]{document: report.History}
+var histories = kind[*report.Document]{
+	document: func(d *report.Document) *report.Document { return d },
+	exit:     func(d *report.Document) int { return map[report.Tone]int{report.Bad: exitViolated}[d.Tone] },
+}
 
 func (p *program) historyCommand() *cobra.Command {
 	return p.command(&cobra.Command{
@@ -29,8 +32,8 @@ func (p *program) historyCommand() *cobra.Command {
 		c := results.Collector{Outline: true}
 		failed := p.collect(&c, files, c.Read)
 		cells := c.Cells()
-		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Partial() == "" }) {
-			return errors.Join(out.end(cells), failed)
+		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Partial() == "" || c.Violated() }) {
+			return errors.Join(out.end(report.History(cells)), failed)
 		}
 		return cmp.Or(failed, errors.New("history: nothing to show: all records are of runs that ended early"))
 	})

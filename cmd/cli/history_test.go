@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // cmdNights appends to a file what as many nightly runs of three trials would, beginning at a date, with so many locks a
-// second and a scatter of 1 %: nights runs.jsonl 2026-03-01 12 50000.
+// second and a scatter of 1 %: nights runs.jsonl 2026-03-01 12 50000 [violated].
 func cmdNights(ts *testscript.TestScript, _ bool, args []string) {
 	first, err := time.Parse(time.DateOnly, args[1])
 	ts.Check(err)
@@ -27,7 +28,7 @@ func cmdNights(ts *testscript.TestScript, _ bool, args []string) {
 		tonight := level * (1 + 0.01*rng.NormFloat64())
 		for trial := range 3 {
 			rate := tonight * (1 + 0.005*rng.NormFloat64())
-			ts.Check((&results.Appender{Path: ts.MkAbs(args[0])}).Append(&results.Record{
+			r := &results.Record{
 				Schema: results.SchemaVersion, ID: fmt.Sprintf("%s-%d", date, trial), Run: date.String(), Trial: trial + 1,
 				Started: date.Add(time.Duration(trial) * time.Minute),
 				Plan: spec.Plan{Driver: "rueidis", Lock: "set-nx", Wait: "backoff", Keys: 10, Server: "private",
@@ -40,7 +41,11 @@ func cmdNights(ts *testscript.TestScript, _ bool, args []string) {
 				Latency: map[results.Metric]results.Latency{},
 				Cost:    results.Cost{Tries: 2, Commands: -1, ServerCPUUs: -1, ClientCPUUs: -1},
 				Bound:   results.Bound{RTT: 50 * time.Microsecond},
-			}))
+			}
+			if slices.Contains(args, "violated") {
+				r.Traits.Exclusive, r.Safety = true, results.Safety{Checked: true, Grants: r.Counts.Acquired, Violations: 1}
+			}
+			ts.Check((&results.Appender{Path: ts.MkAbs(args[0])}).Append(r))
 		}
 	}
 }

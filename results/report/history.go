@@ -25,43 +25,58 @@ type point struct{ day, revision string }
 
 // past is the records of one plan on one kind of server and machine.
 type past struct {
-	at     view.Grouped[point, *results.Record]
-	rows   []Row   // one for each point
-	line   Series  // through its locks/s
-	change float64 // of its locks/s at the last point; infinite if it is not known
+	at       view.Grouped[point, *results.Record]
+	rows     []Row   // one for each point
+	line     Series  // through its locks/s
+	last     string  // what the title says of its last point
+	change   float64 // of its locks/s there; infinite if it is not known
+	violated bool    // there
 }
 
-// History returns what plans gave over revisions. Records of runs that ended early are left out.
+// History returns what plans gave over revisions. Of records of runs that ended early only the violations count. Its tone
+// is bad if mutual exclusion was violated at the last point of a cell.
 func History(cells []*results.Cell) *Document {
 	var trials []*results.Record
 	for _, c := range cells {
 		trials = append(trials, c.Trials...)
 	}
 	slices.SortStableFunc(trials, func(a, b *results.Record) int { return a.Started.Compare(b.Started) })
-	whole := slices.DeleteFunc(slices.Clone(trials), func(r *results.Record) bool { return r.Partial != "" })
 	var points []point
 	var samples []*results.Cell
 	var pasts []*past
-	of := map[string]*past{}
-	for _, r := range whole {
+	of, partial := map[string]*past{}, int64(0)
+	for _, r := range trials {
+		if r.Partial != "" {
+			if partial++; !r.Violated() {
+				continue
+			}
+		}
 		sample := sampleOf(r)
 		key, _ := json.Marshal(sample) // it has been read from JSON
-		if of[string(key)] == nil {
-			of[string(key)] = &past{}
-			pasts = append(pasts, of[string(key)])
+		p := of[string(key)]
+		if p == nil {
+			p = &past{}
+			of[string(key)], pasts = p, append(pasts, p)
 			samples = append(samples, &results.Cell{Trials: []*results.Record{sample}})
 		}
 		here := point{r.Started.UTC().Format(time.DateOnly), cmp.Or(r.Env.Revision, r.Env.Lockbench)}
-		if of[string(key)].at.Add(here, r); !slices.Contains(points, here) {
+		if p.at.Add(here, r); !slices.Contains(points, here) {
 			points = append(points, here)
 		}
 	}
 	titles := []string{"date", "revision", "trials", "locks/s", "median p99", "cell"}
 	titles = titles[:min(len(titles), 4+len(pasts))] // one cell needs no name
 	for i, name := range view.Names(samples) {
-		pasts[i].tell(name, points, len(titles))
+		if pasts[i].tell(name, points, len(titles)); len(pasts) > 1 {
+			pasts[i].last = spaced(name) + ": " + pasts[i].last
+		}
 	}
-	slices.SortStableFunc(pasts, func(a, b *past) int { return cmp.Compare(a.change, b.change) })
+	slices.SortStableFunc(pasts, func(a, b *past) int {
+		if a.violated != b.violated {
+			return map[bool]int{true: -1, false: 1}[a.violated]
+		}
+		return cmp.Compare(a.change, b.change)
+	})
 	t := columns(titles...)
 	t.Columns[1].Left, t.Columns[len(titles)-1].Left = true, len(pasts) > 1
 	t.Columns[3].About, t.Columns[4].About = "median, and its change", "of the trials; in an open loop the response"
@@ -76,16 +91,16 @@ func History(cells []*results.Cell) *Document {
 		t.Rows, c.Series = append(t.Rows, p.rows...), append(c.Series, p.line)
 	}
 	newest.rest(newestPoints, "")
-	last := pasts[0].rows[len(pasts[0].rows)-1].Cells
-	d := &Document{Command: "lockbench history"}
-	rate, change, _ := strings.Cut(last[3].Text+" ", " ")
-	if d.Title = strings.TrimSpace(rate + " locks/s at " + last[1].Text + " " + change); math.IsInf(pasts[0].change, 1) && len(pasts) > 1 {
-		d.Title = fmt.Sprintf("nothing to compare: no cell of %d has two points", len(pasts))
-	} else if len(pasts) > 1 {
-		d.Title = fmt.Sprintf("%d cells · %s: %s", len(pasts), spaced(last[5].Text), d.Title)
+	d := &Document{Command: "lockbench history", Title: pasts[0].last}
+	switch n := len(pasts); {
+	case pasts[0].violated:
+		d.Title, d.Tone = "✗ mutual exclusion violated: "+d.Title, Bad
+	case n > 1 && math.IsInf(pasts[0].change, 1):
+		d.Title = fmt.Sprintf("nothing to compare: no cell of %d has two points", n)
+	case n > 1:
+		d.Title = fmt.Sprintf("%d cells · %s", n, d.Title)
 	}
-	d.When = format.Join(format.Plural(len(t.Rows), "point"), asked(samples),
-		format.Labelled("without partial records:", int64(len(trials)-len(whole))))
+	d.When = format.Join(format.Plural(len(t.Rows), "point"), asked(samples), format.Labelled("without partial records:", partial))
 	d.add(Block{Table: &newest}, Block{Chart: c})
 	if len(t.Rows) > len(newest.Rows) {
 		d.add(Block{Heading: fmt.Sprintf("All %d points", len(t.Rows)), Detail: true, Table: t})
@@ -114,27 +129,30 @@ func (p *past) tell(name string, points []point, columns int) {
 		if c.Open() {
 			tail = "response.p99"
 		}
-		figure := func(name string) (v, change float64, text string) {
+		whole := slices.DeleteFunc(slices.Clone(c.Trials), func(r *results.Record) bool { return r.Partial != "" })
+		figure := func(name string) (v float64, text, change string) {
 			m, _ := metric.Named(name)
-			v, change = stats.Of(m.Values(c.Trials)).Median, math.Inf(1)
-			if text = m.Unit.Format(v); before[name] > 0 && v > 0 {
-				change = v/before[name] - 1
-				text += " (" + format.Change(change) + ")"
+			v, p.change = stats.Of(m.Values(whole)).Median, math.Inf(1)
+			if v > 0 && before[name] > 0 {
+				p.change = v/before[name] - 1
+				change = " (" + format.Change(p.change) + ")"
 			}
 			if v > 0 {
 				before[name] = v
 			}
-			return v, change, text
+			return v, m.Unit.Format(v), change
 		}
-		rate, change, text := figure("locks/s")
-		_, _, wait := figure(tail)
-		p.change, p.line.Points = change, append(p.line.Points, Point{X: float64(slices.Index(points, here)), Y: rate})
-		texts := []string{here.day, shortRevision(here.revision), strconv.Itoa(len(c.Trials)), text, wait, name}
+		_, wait, waits := figure(tail)
+		v, rate, rates := figure("locks/s")
+		revision := shortRevision(here.revision)
+		p.last, p.violated = rate+" locks/s at "+revision+rates, c.Violated()
+		p.line.Points = append(p.line.Points, Point{X: float64(slices.Index(points, here)), Y: v})
+		texts := []string{here.day, revision, strconv.Itoa(len(whole)), rate + rates, wait + waits, name}
 		row := t.row(texts[:columns]...)
 		if n := c.Broken(); n > 0 {
 			row.Marks = append(row.Marks, Mark{"violated", format.Count(n), "two clients held a key at once", Bad})
 		}
-		if slices.ContainsFunc(c.Trials, func(r *results.Record) bool { return r.Generator.Saturated }) {
+		if slices.ContainsFunc(whole, func(r *results.Record) bool { return r.Generator.Saturated }) {
 			row.Marks = append(row.Marks, Mark{"saturated", "", "lockbench or its machine was too busy: the lock may do better", Warn})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockbench/lockbench/results"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -47,8 +48,13 @@ func TestHistory(t *testing.T) {
 	}
 	golden(t, "history", History([]*results.Cell{{Trials: recs}}))
 	d := History([]*results.Cell{{Trials: recs[:6]}})
-	if !strings.HasPrefix(d.Title, "8,010 locks/s at night-1 (−0.1 %)") || len(d.Blocks) != 2 {
+	if !strings.HasPrefix(d.Title, "✗ mutual exclusion violated: 8,010 locks/s at night-1 (−0.1 %)") || d.Tone != Bad || len(d.Blocks) != 2 {
 		t.Errorf("one cell: %s", dump(d))
+	}
+	recs[4].Partial, recs[5].Partial, recs[3].Safety = "interrupted", "interrupted", results.Safety{}
+	recs[5].Safety = results.Safety{Checked: true, Violations: 2}
+	if d = History([]*results.Cell{{Trials: recs[:6]}}); d.Tone != Bad || !strings.HasSuffix(d.When, "records:"+format.Unbroken+"3") {
+		t.Errorf("a violation of a trial that ended early: %s", dump(d))
 	}
 	many := nights()
 	for i := range 30 {
