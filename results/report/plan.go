@@ -15,46 +15,47 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-// planned is an answer, and its best candidate, which is empty if there is none.
+// planned is an answer as it is told.
 type planned struct {
 	*capacity.Answer
-	slo  capacity.SLO // without objectives if nobody can read it
-	best capacity.CandidateAnswer
+	list  []capacity.CandidateAnswer // none if any lock is ruled out on paper
+	paper *capacity.Analysis         // which says so; nil if something was tried
 }
 
 // Plan returns which locks carry the load of a plan.
 func Plan(a *capacity.Answer) *Document {
-	p := planned{Answer: a}
-	p.slo, _ = capacity.ParseSLO(a.SLO)
-	tried := 0
-	for _, c := range slices.Backward(a.Candidates) {
-		p.best, tried = c, tried+len(c.Points)
+	p, tried := planned{Answer: a, list: slices.Clone(a.Candidates)}, 0
+	for _, c := range p.list {
+		tried += len(c.Points)
 	}
-	candidates := a.Candidates
-	if tried == 0 && slices.ContainsFunc(a.Analysis, func(n capacity.Analysis) bool { return n.Impossible != (capacity.Reason{}) }) {
-		candidates, p.best = nil, capacity.CandidateAnswer{} // what is known on paper is so of any lock
-	}
-	var loads []string
+	var loads, warnings []string
 	for _, n := range a.Analysis {
 		loads = append(loads, n.Load)
+		if tried == 0 && n.Impossible != (capacity.Reason{}) {
+			p.list, p.paper = nil, &n
+		}
 	}
-	d := &Document{Command: "lockbench plan", Title: p.title(candidates), Tone: planTones[a.Verdict],
-		When: format.Join(cmp.Or(a.SLO, "no objective"), format.Few(loads, 1))}
-	risks := p.risks(candidates)
-	table, chart := p.table(candidates)
-	more := table.rest(d.room(risks), "candidate")
-	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: risks}, more,
-		Block{Heading: "Bounds on paper", Detail: candidates != nil, Table: PlanAnalysis(a)})
-	var warnings []string
 	for _, w := range a.Warnings {
 		text, _ := PlanReason(a, w)
 		warnings = append(warnings, text)
+		for i, c := range p.list { // what is true of all is said with the same figures, once
+			if c.Why.Code == w.Code && w.Code != "" {
+				p.list[i].Why = w
+			}
+		}
 	}
-	d.add(Block{Heading: "Not tried, and environment", Detail: true, Table: facts(
-		"most tried", PlanLevel(a.Axis, a.Most), "caution", strings.Join(warnings, " · "),
-		"not tried", strings.Join(a.Skipped, " · "), "trials", known(float64(tried), metric.Count.Format),
-		"measured for", known(float64(a.Spent), metric.Duration.Format), "machine", view.Machine(a.Env),
-		"program", strings.TrimSpace("lockbench "+a.Env.Lockbench), "libraries", view.Libraries(a.Env))})
+	at := strings.TrimSuffix(" at "+p.level(a.Asked), " at "+format.None)
+	d := &Document{Command: "lockbench plan", Title: p.title(at), Tone: planTones[a.Verdict],
+		When: format.Join(cmp.Or(a.SLO, "no objective")+at, format.Few(loads, 1))}
+	table, chart, why := p.table(), p.chart(), p.why()
+	more := table.rest(d.room(why), "candidate")
+	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: why}, more,
+		Block{Heading: "Bounds on paper", Detail: p.paper == nil, Table: PlanAnalysis(a)},
+		Block{Heading: "Not tried, and environment", Detail: true, Table: facts(
+			"most tried", p.level(a.Most), "caution", strings.Join(warnings, " · "),
+			"not tried", strings.Join(a.Skipped, " · "), "trials", known(float64(tried), metric.Count.Format),
+			"measured for", known(float64(a.Spent), metric.Duration.Format), "machine", view.Machine(a.Env),
+			"program", strings.TrimSpace("lockbench "+a.Env.Lockbench), "libraries", view.Libraries(a.Env))})
 	return d
 }
 
@@ -64,11 +65,8 @@ func PlanAnalysis(a *capacity.Answer) *Table {
 	t.Columns[4].About = "first come, first served, with free hand-offs, about"
 	t.Columns[5].About = "longest hold with which the rate would meet the SLO"
 	for _, n := range a.Analysis {
-		r := t.row(n.Load, known(n.Hottest, format.Percent), known(n.Busy, format.Percent), PlanLevel(capacity.Rates, n.Stable),
+		t.row(n.Load, known(n.Hottest, format.Percent), known(n.Busy, format.Percent), PlanLevel(capacity.Rates, n.Stable),
 			PlanLevel(a.Axis, n.Ceiling), known(float64(n.FitsHold), metric.Duration.Format))
-		if why, _ := PlanReason(a, n.Impossible); why != "" {
-			r.Tone, r.Marks = Bad, []Mark{{"impossible", "", why, Bad}}
-		}
 	}
 	return dense(t)
 }
@@ -86,32 +84,35 @@ func PlanLevel(axis capacity.Axis, level float64) string {
 
 func (p planned) level(v float64) string { return PlanLevel(p.Axis, v) }
 
-// planTones are how verdicts are taken. Others are plain.
+// planTones are how verdicts are taken.
 var planTones = map[capacity.Verdict]Tone{
 	capacity.Sustains: Good, capacity.Undecided: Warn,
 	capacity.RulesOut: Bad, capacity.Violated: Bad, capacity.Failed: Bad,
 }
 
-// title returns the answer.
-func (p planned) title(candidates []capacity.CandidateAnswer) string {
+// title returns the answer in a sentence. At is the level that is asked for: " at 3,000/s".
+func (p planned) title(at string) (text string) {
 	var names view.Grouped[capacity.Verdict, string]
-	for _, c := range candidates {
+	for _, c := range p.list {
 		names.Add(c.Verdict, c.Name)
 	}
-	who, asked, n, carry := p.best.Name, p.level(p.Asked), len(candidates), len(names.Of[capacity.Sustains])
-	if n == 0 {
-		who = "any lock"
-	} else if n > 1 {
-		who = format.Plural(n, "candidate")
-	}
-	text := cmp.Or(string(p.Verdict), "undecided") + ": " + strings.TrimSuffix(who+" at "+asked, " at "+format.None)
-	if p.Verdict == capacity.Violated {
+	n, carry := len(p.list), len(names.Of[capacity.Sustains])
+	switch {
+	case p.Verdict == capacity.Violated:
 		text = "violated: " + format.And(names.Of[p.Verdict]) + " let two clients hold one key"
-	} else if carry > 0 {
-		text = p.best.Name + " sustains " + p.sustained(&p.best)
+	case carry > 0:
+		text = p.list[0].Name + " sustains " + p.sustained(&p.list[0])
 		if n > 1 && p.Asked > 0 {
-			text += fmt.Sprintf(" · %d of %d sustain %s", carry, n, asked)
+			text += fmt.Sprintf(" · %d of %d sustain %s", carry, n, p.level(p.Asked))
 		}
+	case p.paper != nil:
+		text = "ruled out: no lock sustains " + p.level(p.Asked)
+	default:
+		who := format.Plural(n, "candidate")
+		if n == 1 {
+			who = p.list[0].Name
+		}
+		text = cmp.Or(string(p.Verdict), "undecided") + ": " + who + at
 	}
 	return text + strings.TrimSuffix(" ("+p.Partial+")", " ()")
 }
@@ -128,53 +129,67 @@ func (p planned) sustained(c *capacity.CandidateAnswer) string {
 	return between(r.Mid, r.Low, r.High, p.level)
 }
 
-// table returns the candidates, ranked, and of several a bar for each.
-func (p planned) table(candidates []capacity.CandidateAnswer) (*Table, *Chart) {
+// table returns the candidates, ranked.
+func (p planned) table() *Table {
+	slo, _ := capacity.ParseSLO(p.SLO) // without objectives if nobody can read it
 	var quantiles []string
-	for _, o := range p.slo.Objectives {
+	for _, o := range slo.Objectives {
 		quantiles = append(quantiles, "p"+strings.TrimSuffix(spec.FormatShare(o.Quantile), "%"))
 	}
-	t := columns("candidate", "sustains", "headroom", strings.Join(quantiles, ", "), "breaks first")
-	t.Columns[1].About, t.Columns[2].About = "with the 95 % interval", "lower end of the interval by what is asked for"
-	t.Columns[3].About, t.Columns[4].About = "at what is asked for", "what is used up first, and at which rate"
-	t.Columns[4].Left, t.Columns[4].Drop = true, 1
+	t := &Table{Columns: []Column{
+		{Title: "candidate", Left: true},
+		{Title: "sustains", About: "with the 95 % interval"},
+		{Title: "headroom ×", About: "lower end of the interval by what is asked for"},
+		{Title: strings.Join(quantiles, ", "), About: "at what is asked for, or else at the most that was kept"},
+		{Title: "breaks first", About: "what is used up first, and at which rate", Left: true, Drop: 1},
+	}}
+	for _, c := range p.list {
+		took, first := []string{}, format.None
+		for _, each := range c.Response {
+			took = append(took, format.Duration(each))
+		}
+		if len(c.Resources) > 0 && c.Resources[0].Full.Mid > 0 {
+			first = c.Resources[0].Name + " at " + PlanLevel(capacity.Rates, c.Resources[0].Full.Mid)
+		}
+		t.row(c.Name, p.sustained(&c), known(c.Headroom, metric.Ratio.Format), strings.Join(took, ", "), first).Tone =
+			planTones[c.Verdict]
+	}
+	if dense(t); len(t.Columns) == 1 { // names of which nothing is known
+		t.Rows = nil
+	}
+	return t
+}
+
+// chart returns a bar for each of several candidates.
+func (p planned) chart() *Chart {
 	chart := &Chart{Kind: Bars, Name: "sustained", Title: "What each candidate sustains",
 		X: Axis{Name: cmp.Or(string(p.Axis), "arrivals/s"), Label: format.Three}}
 	if p.Asked > 0 {
 		chart.Uprights = []Line{{p.Asked, "asked for"}}
 	}
-	for _, c := range candidates {
-		first, response := format.None, []string{}
-		for _, took := range c.Response {
-			response = append(response, format.Duration(took))
-		}
-		for _, r := range slices.Backward(c.Resources) {
-			if r.Full.Mid > 0 {
-				first = r.Name + " at " + PlanLevel(capacity.Rates, r.Full.Mid)
-			}
-		}
-		row := t.row(c.Name, p.sustained(&c), known(c.Headroom, metric.Ratio.Format),
-			cmp.Or(strings.Join(response, ", "), format.None), first)
-		row.Tone = planTones[c.Verdict]
-		if r := c.Sustains; len(candidates) > 1 && r.Low > 0 {
-			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: row.Tone, Text: p.sustained(&c),
+	for _, c := range p.list {
+		if r := c.Sustains; len(p.list) > 1 && r.Low > 0 {
+			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: planTones[c.Verdict], Text: p.sustained(&c),
 				Points: []Point{{X: max(r.Low, r.Mid), Low: r.Low, High: max(r.Low, r.High)}}})
 		}
 	}
-	if dense(t); len(t.Columns) == 1 { // names of which nothing is known
-		t.Rows = nil
-	}
-	return t, chart
+	return chart
 }
 
-// risks returns what is wrong with the best candidate, or why it does not sustain the load; why the others lost; and
-// what to do next. A candidate that let two clients hold a key comes before the best.
-func (p planned) risks(candidates []capacity.CandidateAnswer) *Table {
-	const most = 3 // reasons, each with those that lost for it
-	c, t := p.best, &Table{}
-	if p.Verdict == capacity.Violated {
-		c = candidates[len(candidates)-1] // those come last
+// why returns what is wrong with the best candidate, or why it does not sustain the load; why the others do not, unless it
+// is the same; and what to do next. A candidate that let two clients hold a key comes before the best.
+func (p planned) why() *Table {
+	const most = 3 // reasons, each with those that it is of
+	var c capacity.CandidateAnswer
+	switch n := len(p.list); {
+	case p.paper != nil:
+		c.Verdict, c.Why = capacity.RulesOut, p.paper.Impossible
+	case p.Verdict == capacity.Violated:
+		c = p.list[n-1] // those come last
+	case n > 0:
+		c = p.list[0]
 	}
+	t := &Table{}
 	why, next := PlanReason(p.Answer, c.Why)
 	t.fact(planTones[c.Verdict], "because", why)
 	if c.Verdict == capacity.Sustains || c.Verdict == capacity.Violated {
@@ -182,17 +197,18 @@ func (p planned) risks(candidates []capacity.CandidateAnswer) *Table {
 		t.fact(Plain, "risk", risk)
 		next = prove(&results.Cell{Trials: []*results.Record{{Plan: c.Plan, Traits: c.Traits}}})
 	}
-	var lost view.Grouped[string, string]
-	for _, other := range candidates {
-		if why, _ := PlanReason(p.Answer, other.Why); why != "" && other.Name != c.Name {
-			lost.Add(why, other.Name)
+	var others view.Grouped[[2]string, string]
+	for _, other := range p.list {
+		if text, _ := PlanReason(p.Answer, other.Why); text != why && text != "" && other.Name != c.Name {
+			others.Add([2]string{string(other.Verdict), text}, other.Name)
 		}
 	}
-	for _, why := range lost.Keys[:min(most, len(lost.Keys))] {
-		t.fact(Plain, "lost", format.Few(lost.Of[why], 2)+": "+why)
+	for _, key := range others.Keys[:min(most, len(others.Keys))] {
+		t.fact(Plain, key[0], format.Few(others.Of[key], 2)+": "+key[1])
 	}
-	if len(p.Warnings) > 0 && len(lost.Keys) < most {
-		if text, _ := PlanReason(p.Answer, p.Warnings[0]); text != why {
+	if len(p.Warnings) > 0 && len(others.Keys) < most {
+		text, _ := PlanReason(p.Answer, p.Warnings[0])
+		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return strings.HasSuffix(r.Cells[1].Text, text) }) {
 			t.fact(Warn, "caution", text)
 		}
 	}

@@ -31,13 +31,9 @@ func recordedPlan(t *testing.T) *capacity.Answer {
 func TestPlan(t *testing.T) {
 	golden(t, "plan", Plan(capacitytest.Answer("five")))
 	golden(t, "plan-recorded", Plan(recordedPlan(t)))
-}
-
-// TestPlanTable: names alone make no table.
-func TestPlanTable(t *testing.T) {
-	d := Plan(&capacity.Answer{Candidates: []capacity.CandidateAnswer{{Name: "redis", Verdict: capacity.Undecided}}})
-	if text, _ := firstScreen(d); strings.Contains(text, "candidate") {
-		t.Error(text)
+	names := &capacity.Answer{Candidates: []capacity.CandidateAnswer{{Name: "redis", Verdict: capacity.Undecided}}}
+	if text, _ := firstScreen(Plan(names)); strings.Contains(text, "candidate") {
+		t.Errorf("names alone make a table: %s", text)
 	}
 }
 
@@ -58,29 +54,25 @@ func firstScreen(d *Document) (text string, lines int) {
 	return strings.ReplaceAll(dump(&short), format.Unbroken, " "), lines
 }
 
-// TestPlanAnswers: what each kind of answer says first, and what it has no place for.
+// TestPlanAnswers: what each kind of answer says first, and what it has no place for. The golden file has that of five.
 func TestPlanAnswers(t *testing.T) {
-	const asked = "3,000/s"
 	for name, want := range map[string][]string{
-		"five": {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) · 2 of 5 sustain 3,000/s (good)", "candidate | sustains | headroom | p99 | breaks first",
-			"risk | a holder that is paused beyond its lease works on without the lock",
-			"lost | go-redis set-nx (wait backoff): 3,000/s lies within its interval, 2,903/s to 3,203/s",
-			"lost | etcd: it sustains 764/s at the most: its server used 0.97 of 1 core", "lost | postgres advisory: it sustains 1,822/s at the most"},
-		"one": {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) (good)\nresponse.p99<20ms,response.p99.9<50ms ·",
-			"headroom | p99, p99.9 |", "9.31 ms, 31.0 ms", "next | lockbench prove -driver rueidis -lock queue", "!carry", "!chart"},
+		"one": {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) (good)\nresponse.p99<20ms,response.p99.9<50ms at 3,000/s ·",
+			"headroom × | p99, p99.9 |", "9.31 ms, 31.0 ms", "!2 sustain"},
 		"most":    {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) (good)", "!3,000/s", "!headroom"},
 		"clients": {"rueidis queue sustains 44 clients (41 to 47 clients) (good)\nacquire.p95<500ms,errors<1% ·", "p95 |", "!headroom"},
-		"paper": {"ruled out: any lock at " + asked + " (bad)", "zipf:1.1 on 100 keys, hold 5 ms | 23 % | 351 % | 856/s | 582/s | 971 µs",
-			"[impossible: the hottest key would be held for 351 % of the time", "!candidate |"},
+		"paper": {"ruled out: no lock sustains 3,000/s (bad)", "because | the hottest key would be held for 351 % of the time (bad)",
+			"next | shorten the hold", "zipf:1.1 on 100 keys, hold 5 ms | 23 % | 351 % | 856/s | 582/s | 971 µs", "!candidate |"},
 		"violated": {"violated: redsync let two clients hold one key (bad)",
 			"risk | a majority of clocks that drift grants a lock twice", "because | two clients held a key at once, 3 times (bad)"},
-		"undecided": {"undecided: rueidis queue at " + asked + " (warn)", "because | 3,000/s lies within its interval, 2,970/s to 3,276/s (warn)",
+		"undecided": {"undecided: rueidis queue at 3,000/s (warn)", "because | 3,000/s lies within its interval, 2,970/s to 3,276/s (warn)",
 			"next | give it a larger -budget", "!risk"},
 		"atleast": {"undecided: rueidis queue at 100,000/s", "51,300/s or more", "generator at 52,600/s",
 			"because | this machine is too small: lockbench and its server used 1.97 of 2 cores"},
-		"partial": {asked + " (stopped by interrupt) (warn)"},
-		"failed":  {"undecided: 2 candidates", "because | etcd: acquire: context deadline exceeded (bad)", "!trials"},
-		"nothing": {"undecided: any lock\nno objective", "!|"},
+		"partial": {"at 3,000/s (stopped by interrupt) (warn)"},
+		"failed": {"undecided: 2 candidates", "because | etcd: acquire: context deadline exceeded (bad)",
+			"undecided | redsync: it was not tried", "!trials"},
+		"nothing": {"undecided: 0 candidates\nno objective", "!|"},
 	} {
 		text, _ := firstScreen(Plan(capacitytest.Answer(name)))
 		for _, part := range want {
@@ -88,6 +80,22 @@ func TestPlanAnswers(t *testing.T) {
 				t.Errorf("%s: %q in\n%s", name, part, text)
 			}
 		}
+	}
+}
+
+// TestPlanBusy: that others used the machine is said once, with the figures of one candidate.
+func TestPlanBusy(t *testing.T) {
+	a := capacitytest.Answer("five")
+	a.Warnings = []capacity.Reason{{Code: capacity.Others, Cores: 1.4, Of: 2}}
+	a.Verdict = capacity.Undecided
+	for i := range a.Candidates {
+		a.Candidates[i].Verdict = capacity.Undecided
+		a.Candidates[i].Why = capacity.Reason{Code: capacity.Others, Cores: 1.41 + float64(i)/100, Of: 2}
+	}
+	text, _ := firstScreen(Plan(a))
+	if n := strings.Count(text, "other programs"); n != 1 || !strings.Contains(text, "next | let nothing else run") ||
+		a.Candidates[0].Why.Cores != 1.41 {
+		t.Errorf("%d times: %s", n, text)
 	}
 }
 

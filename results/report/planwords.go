@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/lockbench/lockbench/results/capacity"
 	"github.com/lockbench/lockbench/results/format"
@@ -20,18 +21,18 @@ func PlanReason(a *capacity.Answer, r capacity.Reason) (why, next string) {
 	say := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 	switch r.Code {
 	case capacity.Impossible:
-		return say("the hottest key would be held for %s of the time", format.Percent(r.Share)), ""
+		return say("the hottest key would be held for %s of the time", format.Percent(r.Share)),
+			"shorten the hold, spread the load over more keys, or ask for less"
 	case capacity.Rare:
 		return say("a trial at %s, which is possible on paper, sees too few arrivals", at), larger
 	case capacity.Untried:
 		return "it was not tried", larger
-	case capacity.AtMost:
-		return say("it sustains %s at the most", at), ""
-	case capacity.ServerFull:
-		if r.Level <= 0 {
-			return "its server used " + cores, ""
+	case capacity.AtMost, capacity.ServerFull:
+		most := strings.TrimSuffix("it sustains "+at+" at the most: ", "it sustains "+format.None+" at the most: ")
+		if r.Code == capacity.AtMost {
+			return strings.TrimSuffix(most, ": "), ""
 		}
-		return say("it sustains %s at the most: its server used %s", at, cores), ""
+		return most + "its server used " + cores, ""
 	case capacity.Failing:
 		return say("%s of the arrivals fail at %s, and %s may", format.Percent(r.Share), at, format.Percent(r.Allowed)), ""
 	case capacity.Late:
