@@ -59,7 +59,7 @@ func TestCancelOvertakes(t *testing.T) {
 		mustTry(t, waiting, l, false)
 		armed.Store(true)
 		defer time.AfterFunc(time.Minute, func() { svc.Close() }).Stop() // otherwise it waits for its own time limit
-		if err := waiting.(drivers.Waiter).Wait(ctx, l); !errors.Is(err, context.Canceled) {
+		if err := waiting.Wait(ctx, l); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		mustRelease(t, holder, held, true)

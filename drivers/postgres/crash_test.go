@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/testwait"
@@ -22,7 +22,7 @@ func TestCrashAtTheLimit(t *testing.T) {
 	})
 	forDesigns(t, func(t *testing.T, lock string) {
 		s := open(t, drivers.Config{Lock: lock, Addrs: []string{address}, Username: "few", Database: "few"})
-		clients := make([]session, 4) // and the service's own connection
+		clients := make([]*session, 4) // and the service's own connection
 		for i := range clients {
 			clients[i] = newSession(t, s)
 		}
@@ -54,31 +54,30 @@ func TestCrashAtTheLimit(t *testing.T) {
 
 // comeAgain: a full server takes a moment to notice that a client has died. The client that replaces it waits for that;
 // a client that comes when none has died gets the error that the server is full.
-func comeAgain(t *testing.T, s *service, c session, address string) {
+func comeAgain(t *testing.T, s *service, c *session, address string) {
 	died := s.crashes.Swap(0)
 	if _, err := s.Session(t.Context(), 0); drivers.ClassOf(err) != drivers.ClassLimit {
 		t.Errorf("a session more than the server takes: %v", err)
 	}
 	s.crashes.Store(died)
 	c.Crash()
-	var inTheWay *pgconn.PgConn
+	var inTheWay *pgx.Conn
 	testwait.Until(t, "the place of the dead client can be had", func() (ok bool) {
-		cfg := s.target.Copy()
 		var err error
-		inTheWay, err = pgconn.ConnectConfig(t.Context(), cfg)
+		inTheWay, err = s.connect(t.Context())
 		return err == nil
 	})
 	defer inTheWay.Close(context.Background())
-	before := s.dialed.Load()
+	before := s.Traffic().RoundTrips
 	come := make(chan error, 1)
 	go func() {
 		one, err := s.Session(t.Context(), 0)
 		if err == nil {
-			err = one.(session).Close()
+			err = one.(*session).Close()
 		}
 		come <- err
 	}()
-	testwait.Until(t, "the client that comes asks again", func() bool { return s.dialed.Load() >= before+2 })
+	testwait.Until(t, "the client that comes asks again", func() bool { return s.Traffic().RoundTrips >= before+2 })
 	inTheWay.Close(t.Context())
 	if err := <-come; err != nil {
 		t.Error(err)

@@ -25,7 +25,7 @@ func TestEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustRelease(t, s, l, false)
-			if err := s.(drivers.Ender).Ended(); drivers.ClassOf(err) != drivers.ClassEnded || !strings.Contains(err.Error(), setting+" (1s)") ||
+			if err := s.Ended(); drivers.ClassOf(err) != drivers.ClassEnded || !strings.Contains(err.Error(), setting+" (1s)") ||
 				!strings.HasSuffix(err.Error(), "raise "+setting+" for this user") {
 				t.Errorf("it ended because of %v, want %s", err, setting)
 			}

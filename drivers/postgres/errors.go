@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -16,13 +17,48 @@ import (
 
 var errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: errors.New("it has been closed")}
 
-// fail wraps err with the operation and a class; nil stays nil.
-func (s *service) fail(op string, err error) error {
-	if err == nil {
-		return nil
+// What Try, Wait and Close expect, by SQLSTATE.
+const (
+	notAvailable = "55P03" // a lock, at once or before lock_timeout
+	deadlock     = "40P01"
+	noTable      = "42P01"
+)
+
+// meanings are the classes of the server's errors and what helps against them, the first that fits: by the beginning
+// of the SQLSTATE and, because messages may be in any language, the routine that reports it; or a part of a pooler's
+// message.
+var meanings = []struct {
+	state, says string
+	class       drivers.Class
+	remedy      string
+}{
+	{"53300", "InitializeSessionUserId", drivers.ClassLimit, "lower -clients, or raise the CONNECTION LIMIT of the role"},
+	{"53300", "CheckMyDatabase", drivers.ClassLimit, "lower -clients, or raise the CONNECTION LIMIT of the database"},
+	{"53300", "", drivers.ClassLimit, "lower -clients, or raise the server's max_connections"},
+	{"08P01", "max_client_conn", drivers.ClassLimit, "lower -clients, or raise the pooler's max_client_conn"},
+	{"08P01", "startup parameter", drivers.ClassServer, pooler},
+	{"42704", "find_option", drivers.ClassServer, "it stands in the address: drop it"},
+	{"3D000", "", drivers.ClassServer, "name a database that exists: postgres://host/database"},
+	{"28000", "no encryption", drivers.ClassAuth, "the server may want TLS: give sslmode=verify-full"},
+	{"28", "", drivers.ClassAuth, "check user, password and pg_hba.conf"},
+	{"42501", "", drivers.ClassAuth, ""},
+	{"3F000", "", drivers.ClassAuth, ""},     // no schema that the user may use
+	{"25006", "", drivers.ClassReadOnly, ""}, // a write
+	{"0A000", "", drivers.ClassReadOnly, ""}, // BEGIN READ WRITE on a stand-by
+	{"57014", "", drivers.ClassTimeout, ""},  // canceled on request; it may have been executed
+	{"57P03", "", drivers.ClassConnect, ""},  // the server is starting up, or shutting down
+	{"57P", "", drivers.ClassClosed, ""},
+}
+
+const pooler = "a pooler such as PgBouncer rejects what a server accepts: "
+
+// poolerRemedy says what to do about a pooler.
+func (s *service) poolerRemedy() string {
+	if s.table != "" {
+		return "add pgbouncer=true to the address, or give the server's own address"
 	}
-	err = s.explain(err)
-	return &drivers.Error{Class: classOf(err), Op: "postgres: " + op, Err: err}
+	return "give the server's own address, or add pgbouncer=true to the pooler's for -lock row-lock, " +
+		"or for a pooler in session mode"
 }
 
 // endings are the settings of a user at which the server ends a statement or a connection, by the SQLSTATE of that.
@@ -31,30 +67,10 @@ var endings = map[string]string{
 	"25P04": "transaction_timeout", "57P05": "idle_session_timeout",
 }
 
-// explain returns err or, if the server has sent it for a setting of the user, one that names that and its value.
-func (s *service) explain(err error) error {
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		return err
-	}
-	name := endings[pg.Code]
-	limit := s.limits[name]
-	if name == "" || pg.Code == "57014" && limit == 0 && !strings.Contains(pg.Message, "statement timeout") {
-		return err // the server may also cancel a statement on request
-	}
-	op := name
-	if limit > 0 {
-		op += fmt.Sprintf(" (%v)", limit)
-	}
-	return &drivers.Error{Class: drivers.ClassEnded, Op: op, Err: fmt.Errorf("%w; raise %s for this user", err, name)}
-}
-
-// cause returns ctx's own error if that has ended, because it is the reason for err, and err otherwise.
-func cause(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+// endsConnection reports whether err is what the server says before it ends a connection.
+func endsConnection(err error) bool {
+	state := stateOf(err)
+	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "25P")
 }
 
 // stateOf returns the SQLSTATE of an error, or "" if the server did not send it.
@@ -65,83 +81,79 @@ func stateOf(err error) string {
 	return ""
 }
 
-// classOf returns the class of an error by its SQLSTATE. A cancelled statement may have been executed.
-func classOf(err error) drivers.Class {
-	state := stateOf(err)
-	known, ok := errors.AsType[*drivers.Error](err)
-	switch {
-	case ok:
-		return known.Class
-	case state == "":
-		return drivers.ClassOf(err)
-	case state == "57014":
-		return drivers.ClassTimeout
-	case strings.HasPrefix(state, "57P"):
-		return drivers.ClassClosed
-	case state == "25006", state == "0A000": // a write, or BEGIN READ WRITE on a stand-by
-		return drivers.ClassReadOnly
-	case strings.HasPrefix(state, "28"), state == "42501":
-		return drivers.ClassAuth
+// fail wraps err with the operation and a class; nil stays nil.
+func (s *service) fail(op string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return drivers.ClassServer
+	class, err := s.explain(err)
+	return &drivers.Error{Class: class, Op: "postgres: " + op, Err: err}
 }
+
+// explain returns the class of an error and, of one that the server has sent, what helps against it: if a setting of
+// the user is the reason, it names that and its value.
+func (s *service) explain(err error) (drivers.Class, error) {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if _, known := errors.AsType[*drivers.Error](err); known || !ok {
+		return drivers.ClassOf(err), err
+	}
+	name := endings[pg.Code]
+	limit := s.limits[name]
+	if name != "" && (pg.Code != "57014" || limit > 0 || strings.Contains(pg.Message, "statement timeout")) {
+		op := name
+		if limit > 0 {
+			op += fmt.Sprintf(" (%v)", limit)
+		}
+		err = fmt.Errorf("%w; raise %s for this user", pg, name)
+		return drivers.ClassEnded, &drivers.Error{Class: drivers.ClassEnded, Op: op, Err: err}
+	}
+	for _, m := range meanings {
+		if !strings.HasPrefix(pg.Code, m.state) || !strings.Contains(pg.Routine+": "+pg.Message, m.says) {
+			continue
+		}
+		if m.remedy == pooler {
+			m.remedy += s.poolerRemedy()
+		}
+		if m.remedy != "" {
+			err = fmt.Errorf("%w; %s", pg, m.remedy)
+		}
+		return m.class, err
+	}
+	return drivers.ClassServer, err
+}
+
+// stranger matches what pgx says of a server that is not PostgreSQL.
+var stranger = regexp.MustCompile(`unexpected message|unknown message type|failed to receive message: timeout`)
 
 // connectError turns an error of pgx, which begins with the user's name, into one that says how to correct it.
 func (s *service) connectError(ctx context.Context, err error) error {
 	if whole, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		err = whole.Unwrap()
 	}
-	if errors.Is(err, errClosed) || s.closing.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
-		return errClosed
-	}
-	var pg *pgconn.PgError
-	var known *drivers.Error
-	class, hint := drivers.ClassConnect, ""
+	class, hint := drivers.ClassConnect, drivers.CertificateHint(err)
+	known, ok := errors.AsType[*drivers.Error](err)
 	switch {
-	case errors.As(err, &known):
+	case ok:
 		return known
+	case s.closing.Err() != nil && errors.Is(ctx.Err(), context.Canceled):
+		return errClosed
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
-	case errors.As(err, &pg):
-		err = pg
-		class, hint = s.hintAt(pg)
+	case stateOf(err) != "":
+		class, err = s.explain(err)
+	case s.pooled && ctx.Err() != nil:
+		class = drivers.ClassLimit
+		err = fmt.Errorf("the pooler gave no connection to the server in %v", s.cfg.IO())
+		hint = "lower -clients, or raise its pool_size"
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
 		hint = "no server listens there: check host and port, or start it"
-	case drivers.CertificateHint(err) != "":
-		hint = drivers.CertificateHint(err)
-	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"),
-		strings.Contains(err.Error(), "failed to receive message: timeout"):
-		hint = "what listens there does not answer like PostgreSQL"
 	case strings.Contains(err.Error(), "server refused TLS"):
 		hint = "the server has no TLS: give sslmode=disable"
+	case stranger.MatchString(err.Error()):
+		hint = cmp.Or(hint, "what listens there does not answer like PostgreSQL")
 	}
 	if hint != "" {
 		err = fmt.Errorf("%w; %s", err, hint)
 	}
 	return &drivers.Error{Class: class, Op: "connect", Err: err}
-}
-
-func (s *service) hintAt(pg *pgconn.PgError) (drivers.Class, string) {
-	switch {
-	case pg.Code == "53300":
-		name := map[string]string{ // by where the server says so: the text may be in any language
-			"InitializeSessionUserId": "CONNECTION LIMIT of the role", "CheckMyDatabase": "CONNECTION LIMIT of the database",
-		}[pg.Routine]
-		return drivers.ClassLimit, "lower -clients, or raise the " + cmp.Or(name, "server's max_connections")
-	case pg.Code == "08P01" && strings.Contains(pg.Message, "max_client_conn"):
-		return drivers.ClassLimit, "lower -clients, or raise the pooler's max_client_conn"
-	case pg.Code == "08P01" && strings.Contains(pg.Message, "startup parameter"):
-		return drivers.ClassServer, "a pooler such as PgBouncer rejects what a server accepts: " + s.poolerHint()
-	case pg.Code == "42704" && strings.Contains(pg.Message, "configuration parameter"):
-		return drivers.ClassServer, "it stands in the address: drop it"
-	case pg.Code == "3D000":
-		return drivers.ClassServer, "name a database that exists: postgres://host/database"
-	case pg.Code == "28000" && strings.Contains(pg.Message, "no encryption"):
-		return drivers.ClassAuth, "the server may want TLS: give sslmode=verify-full"
-	case strings.HasPrefix(pg.Code, "28"):
-		return drivers.ClassAuth, "check user, password and pg_hba.conf"
-	case pg.Code == "57P03":
-		return drivers.ClassConnect, "" // it is starting up, or shutting down
-	}
-	return classOf(pg), ""
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -22,14 +23,14 @@ func open(t *testing.T, cfg drivers.Config) *service {
 	return drivertest.Open(t, driver{}, cfg).(*service)
 }
 
-func newSession(t *testing.T, s *service) session {
+func newSession(t *testing.T, s *service) *session {
 	t.Helper()
 	one, err := s.Session(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { one.(session).Close() })
-	return one.(session)
+	t.Cleanup(func() { one.(*session).Close() })
+	return one.(*session)
 }
 
 // relay accepts connections for a target and calls between for each, until the test ends.
@@ -117,7 +118,14 @@ func forDesigns(t *testing.T, f func(t *testing.T, lock string)) {
 	}
 }
 
-// backends returns the names of the connections of a service, including its own, as the server knows them.
-func backends(t *testing.T, address string, s *service) []string {
-	return ask(t, address, "SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'lockbench "+s.token+" %'")
+// waits reports whether a client waits for a lock on the server.
+func waits(t *testing.T, address string) bool {
+	t.Helper()
+	return len(ask(t, address, "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name LIKE 'lockbench %'")) > 0
+}
+
+// terminate ends the connection with which a session holds the key k.
+func terminate(t *testing.T, address string, s *session) {
+	t.Helper()
+	ask(t, address, fmt.Sprintf("SELECT pg_terminate_backend(%d)", s.holds["k"].conn.PID()))
 }

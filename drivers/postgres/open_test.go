@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
@@ -202,9 +204,12 @@ func TestKeepAlive(t *testing.T) {
 	}
 	address := server(t)
 	s := open(t, drivers.Config{Addrs: []string{address}, TTL: 20 * time.Second})
-	one := newSession(t, s).(*advisory)
-	if rows, err := one.conn.query(t.Context(), "SHOW tcp_keepalives_idle"); err != nil || rows[0][0] != "10" {
-		t.Errorf("the server says %q, %v", rows, err)
+	idle := ""
+	err := s.use(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, "SHOW tcp_keepalives_idle").Scan(&idle)
+	})
+	if err != nil || idle != "10" {
+		t.Errorf("the server says %q, %v", idle, err)
 	}
 }
 

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,32 +120,6 @@ func TestRowLockBehindPooler(t *testing.T) {
 	}
 	if got := ask(t, p.server.URL(), `SELECT to_regclass('"pooled:rows"')`); got[0] != "" {
 		t.Errorf("the table %s stays", got[0])
-	}
-}
-
-// A connection to the server that the pooler has taken back is about to be lent to somebody else.
-func TestKillSparesWhatAPoolerLends(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a pooler: make test-all")
-	}
-	p := sharedPooler.Get(t)
-	s := open(t, drivers.Config{Lock: "row-lock", Addrs: []string{p.URL() + "?default_query_exec_mode=exec"}, Prefix: "lent:"})
-	a, b := newSession(t, s), newSession(t, s)
-	first, second := &drivers.Lease{Key: "first"}, &drivers.Lease{Key: "second"}
-	mustTry(t, a, first, true)
-	mustTry(t, b, second, true)
-	mustRelease(t, a, first, true)
-	mustRelease(t, b, second, true) // its connection is the one that the pooler lends next
-	left := a.(*rowLock)
-	lent := "SELECT pid FROM pg_stat_activity WHERE application_name = '" + left.idle.name + "'"
-	before := ask(t, p.server.URL(), lent)
-	left.abandon(left.idle, errors.New("the test abandons it"))
-	left.idle = nil
-	if err := left.killAbandoned(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if after := ask(t, p.server.URL(), lent); len(before) != 1 || !slices.Equal(before, after) {
-		t.Errorf("the pooler's connections under that name were %v and are %v", before, after)
 	}
 }
 

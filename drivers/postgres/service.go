@@ -1,257 +1,224 @@
+// Package postgres has the lock designs for a PostgreSQL server, each in its own file, over pgx, and registers them as
+// the driver "postgres".
+//
+// A hold lasts as long as the connection that it was granted to: when that breaks, the lock is free at once, while the
+// holder may live on without noticing. When a holder's process dies, its system closes the connection; when the
+// machine dies, the lock is free when the server's TCP keep-alive finds out (see keepAlive).
+//
+// A pooler such as PgBouncer gives a connection to another client after each statement or transaction, and the lock of
+// advisory with it: Open detects one and refuses, unless the address has default_query_exec_mode=exec. Then nothing is
+// prepared, and no keep-alive is asked for, which poolers reject. A transaction keeps its connection, so row-lock is
+// as it is without a pooler.
 package postgres
-
-// The service: what all its sessions have in common, and what the server reports about itself.
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/traffic"
 )
 
+func init() { drivers.Register("postgres", driver{}) }
+
+type driver struct{}
+
+var designs = []drivers.Design{advisoryDesign.Design, rowLockDesign.Design}
+
+// Designs implements drivers.Driver.
+func (driver) Designs() []drivers.Design { return designs }
+
+// Service implements drivers.Addressed.
+func (driver) Service() string { return "postgres" }
+
+// Library implements drivers.Described. Sessions hold the locks, so each client has its own connection.
+func (driver) Library() drivers.Library {
+	return drivers.Library{Module: "github.com/jackc/pgx/v5", Pins: func(string) bool { return true }}
+}
+
 type service struct {
-	cfg     drivers.Config
-	target  *pgconn.Config
-	pooled  bool // there may be a pooler before the server
-	lends   bool // there is one, and its connections do not keep what a session has locked
-	addr    drivers.Addr
-	design  design
-	limits  map[string]time.Duration // of endings, those that are set
-	traits  drivers.Traits
-	table   string // of the locks' rows, quoted; "" if the design has none
-	token   string // part of the name of each connection
-	dialed  atomic.Int64
-	crashes atomic.Int64 // of sessions
+	cfg        drivers.Config
+	target     *pgx.ConnConfig
+	design     *design
+	statements map[string]string // of the design
+	table      string            // of the design's rows, quoted; "" if it needs none
+	pooled     bool              // there may be a pooler before the server
+	lends      bool              // there is one, and its connections do not keep what a session has locked
+	limits     map[string]time.Duration
+	traits     drivers.Traits
+	crashes    atomic.Int64 // of sessions
+	sent       traffic.Counter
 
 	closing context.Context // ends with the service
 	close   context.CancelFunc
+	mu      sync.Mutex
+	conns   map[*conn]struct{} // of the sessions
 
-	sent traffic.Counter // of the sessions
-
-	mu    sync.Mutex
-	conns map[*conn]struct{}
-
-	control control
+	control struct { // what belongs to no session; see use
+		sync.Mutex
+		conn *pgx.Conn
+		made bool // the table exists
+		over bool // the service has been closed
+	}
 }
 
-// control is a connection that belongs to no session.
-type control struct {
-	sync.Mutex
-	conn   *conn
-	lost   []string // names of earlier ones that the server may still keep, with their lock of the table
-	keeper *conn    // of the table behind a pooler; see lockTable
-	made   bool     // the table exists
-	over   bool     // the service has been closed
+// Open implements drivers.Driver.
+func (d driver) Open(ctx context.Context, cfg drivers.Config) (drivers.Service, error) {
+	s, err := d.prepare(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open: %w", err)
+	}
+	if err := s.use(ctx, s.meet); err != nil {
+		s.Close()
+		return nil, s.fail("open "+s.cfg.Addrs[0], err)
+	}
+	return s, nil
 }
 
-// use calls f with the service's own connection, a new one if it is gone.
-func (s *service) use(ctx context.Context, f func(c *conn) error) error {
-	s.control.Lock()
-	defer s.control.Unlock()
-	err := s.connectControl(ctx)
+// prepare checks the configuration without asking the server.
+func (d driver) prepare(cfg drivers.Config) (*service, error) {
+	chosen, _, err := drivers.Chosen(d, cfg)
 	if err == nil {
-		err = f(s.control.conn)
+		err = cfg.OneServer()
 	}
-	if err != nil && (stateOf(err) == "" || dead(err)) && s.control.conn != nil {
-		s.loseControl(s.control.conn)
+	switch {
+	case err != nil:
+		return nil, err
+	case cfg.Embedded:
+		return nil, errors.New("there is no embedded PostgreSQL: give the address of a server")
+	case cfg.Conns > 0:
+		return nil, fmt.Errorf("%d connections are not possible: each client has its own, which holds its locks", cfg.Conns)
+	case cfg.Pipelining == drivers.PipeliningAuto:
+		return nil, errors.New("pipelining auto is not possible: each client has a connection of its own")
+	case cfg.Release != drivers.ReleaseDefault:
+		return nil, fmt.Errorf("release %s: the designs of this driver release in one way only", cfg.Release)
 	}
-	return err
-}
-
-// controlled is use for a request of the caller's, which is not made if ctx is over.
-func (s *service) controlled(ctx context.Context, op string, f func(c *conn) error) error {
-	err := ctx.Err()
-	if err == nil {
-		err = s.use(ctx, f)
-	}
-	return s.fail(op, cause(ctx, err))
-}
-
-// connectControl makes sure that the service has its own connection.
-func (s *service) connectControl(ctx context.Context) error {
-	if s.control.over {
-		return errClosed
-	}
-	if c := s.control.conn; c != nil && !c.alive() {
-		s.loseControl(c)
-	}
-	if s.control.conn != nil {
-		return nil
-	}
-	c, err := s.dial(ctx, true, nil, s.control.lost)
+	target, addr, err := readAddr(cfg.Addrs[0])
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("the address %w", err)
 	}
-	s.control.lost = nil
-	if err = s.readLimits(ctx, c); err == nil {
-		err = s.keepTable(ctx, c)
-	}
-	if err != nil {
-		s.loseControl(c)
-		return err
-	}
-	s.control.conn = c
-	return nil
-}
-
-// readLimits reads the limits of the sessions, once, and lifts them for the service's own connection. Behind a pooler
-// that may be anybody's next.
-func (s *service) readLimits(ctx context.Context, c *conn) error {
-	lift := ", CASE WHEN current_setting(name, true) IS NOT NULL THEN set_config(name, '0', false) END"
-	if s.pooled {
-		lift = ""
-	}
-	rows, err := c.query(ctx, "SELECT name, extract(epoch FROM current_setting(name, true)::interval)"+lift+
-		" FROM unnest(string_to_array($1, ',')) AS name", strings.Join(slices.Collect(maps.Values(endings)), ","))
-	limits := map[string]time.Duration{}
-	for _, row := range rows {
-		if seconds, _ := strconv.ParseFloat(row[1], 64); seconds > 0 {
-			limits[row[0]] = time.Duration(seconds * float64(time.Second))
+	s := &service{cfg: cfg, target: target, design: &advisoryDesign, conns: map[*conn]struct{}{},
+		limits: map[string]time.Duration{}}
+	s.cfg.Addrs, s.cfg.Password = []string{addr.Redacted}, "" // they may be printed
+	target.User = cmp.Or(cfg.Username, target.User)
+	target.Password = cmp.Or(string(cfg.Password), target.Password)
+	target.Database = cmp.Or(cfg.Database, target.Database)
+	target.ConnectTimeout = cfg.IO()
+	var owners drivers.Owners
+	target.RuntimeParams["application_name"] = "lockbench " + owners.Next() // tells who is lent what by a pooler
+	target.DialFunc = s.dialer(target.DialFunc)
+	if cfg.TLS != nil {
+		if addr.Network == "unix" {
+			return nil, errors.New("TLS is not possible over a unix socket")
 		}
+		target.TLSConfig = cfg.TLS.Clone()
+		target.TLSConfig.ServerName = cmp.Or(target.TLSConfig.ServerName, target.Host)
 	}
-	if err == nil && s.limits == nil {
-		s.limits = limits
+	if s.pooled = target.DefaultQueryExecMode == pgx.QueryExecModeExec; !s.pooled {
+		keepAlive(target.RuntimeParams, cfg.TTL)
 	}
-	return err
+	target.DefaultQueryExecMode = pgx.QueryExecModeExec // sessions prepare what they run
+	if chosen.Name == rowLockDesign.Name {
+		s.design, s.table = &rowLockDesign, tableName(cfg.Prefix)
+	}
+	s.statements = s.design.statements(s.table)
+	s.traits = chosen.Traits
+	s.traits.Fair = s.traits.Fair && !cfg.Polls // Try has no place in the queue
+	s.closing, s.close = context.WithCancel(context.Background())
+	return s, nil
 }
 
-// loseControl gives up a connection of the service's own.
-func (s *service) loseControl(c *conn) {
-	s.drop(c)
-	s.control.conn, s.control.lost = nil, append(s.control.lost, c.name)
+// keepAlive makes the server notice after ttl that a client's machine is gone: it probes an idle connection after half
+// of that, and twice more. It counts in whole seconds, so it needs three. Without a TTL the server's own setting
+// applies, which is two hours on most systems. It has no effect on unix sockets, nor while a client waits for a lock.
+func keepAlive(params map[string]string, ttl time.Duration) {
+	if ttl <= 0 {
+		return
+	}
+	seconds := func(d time.Duration) string { return fmt.Sprint(max(1, int((d+time.Second-1)/time.Second))) }
+	params["tcp_keepalives_idle"] = seconds(ttl / 2)
+	params["tcp_keepalives_interval"] = seconds(ttl / 4)
+	params["tcp_keepalives_count"] = "2"
 }
 
-// askRoom asks which limit of connections is the nearest: its name, its number, how many there are, and how many are
-// left. Those of roles and databases do not apply to superusers. A user without privileges sees little more than the
-// database and the user of other connections.
-const askRoom = `WITH clients AS (SELECT usename, datname FROM pg_stat_activity
-		WHERE datid IS NOT NULL AND backend_type IS DISTINCT FROM 'autovacuum worker')
-	SELECT name, most, used, most - used - kept FROM (
-		SELECT 'max_connections', current_setting('max_connections')::int, (SELECT count(*) FROM clients),
-			current_setting('superuser_reserved_connections')::int
-				+ coalesce(current_setting('reserved_connections', true), '0')::int
-		UNION ALL SELECT 'the CONNECTION LIMIT of the role', rolconnlimit,
-			(SELECT count(*) FROM clients WHERE usename = rolname), 0
-			FROM pg_roles WHERE rolname = session_user AND NOT rolsuper
-		UNION ALL SELECT 'the CONNECTION LIMIT of the database', datconnlimit,
-			(SELECT count(*) FROM clients AS c WHERE c.datname = d.datname), 0
-			FROM pg_database AS d, pg_roles WHERE d.datname = current_database() AND rolname = session_user AND NOT rolsuper
-	) AS room (name, most, used, kept) WHERE most >= 0 ORDER BY 4 LIMIT 1`
+// counted is the key of a context in which the service makes connections. Its value counts what they send.
+type counted struct{}
 
-// meet connects for the first time and asks for what the sessions depend on.
-func (s *service) meet(ctx context.Context) error {
-	return s.use(ctx, func(c *conn) error {
-		row, err := c.row(ctx, "SELECT pg_backend_pid(), current_setting('server_version_num'), room.* "+
-			"FROM ("+askRoom+") AS room")
+// dialer returns a dial function that makes no other connections: pgx by itself cancels what a broken one was asked.
+func (s *service) dialer(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		counter, ours := ctx.Value(counted{}).(*traffic.Counter)
+		if !ours {
+			return nil, errClosed
+		}
+		socket, err := dial(ctx, network, addr)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		pid, _ := strconv.ParseUint(row[0], 10, 32)
-		version, _ := strconv.Atoi(row[1])
-		left, _ := strconv.Atoi(row[5])
-		switch {
-		case uint32(pid) != c.pg.PID() && !s.pooled:
-			return unsupported("there is a pooler such as PgBouncer before the server: " + s.poolerHint())
-		case version < 100000:
-			return unsupported("the server is older than PostgreSQL 10: name a newer one")
-		}
-		s.traits.MaxSessions = max(1, left)
-		if s.pooled && s.table == "" {
-			s.lends, err = s.askPooler(ctx, c)
-		}
-		return err
-	})
-}
-
-// askPooler reports whether the pooler lends connections to the server for one transaction each: a session of ours is
-// given another one, or that of the other. In session mode neither happens.
-func (s *service) askPooler(ctx context.Context, c *conn) (lends bool, err error) {
-	other, err := s.dial(ctx, true, nil, nil)
-	if err != nil {
-		return false, nil // a pool of sessions may have no other connection left
+		return counter.Count(socket, nil), nil
 	}
-	defer other.leave()
-	first := [2]string{}
-	for _, i := range []int{0, 1, 1, 0} {
-		row, err := [2]*conn{c, other}[i].row(ctx, "SELECT pg_backend_pid()")
-		if err != nil {
-			return false, err
-		}
-		first[i] = cmp.Or(first[i], row[0])
-		lends = lends || row[0] != first[i] || row[0] == first[1-i]
-	}
-	return lends, nil
-}
-
-// poolerHint says what to do about a pooler.
-func (s *service) poolerHint() string {
-	if s.table != "" {
-		return "add pgbouncer=true to the address, or give the server's own address"
-	}
-	return "give the server's own address, or add pgbouncer=true to the pooler's for -lock row-lock, " +
-		"or for a pooler in session mode"
-}
-
-// unsupported returns the error for a server that does not work here.
-func unsupported(why string) error {
-	return &drivers.Error{Class: drivers.ClassServer, Op: "connect", Err: errors.New(why)}
 }
 
 // Traits implements drivers.Service. MaxSessions is the number of connections that were left for this user when the
 // service was opened.
 func (s *service) Traits() drivers.Traits { return s.traits }
 
-// Session implements drivers.Service. It connects, so that a server that accepts no more says so here.
+// Session implements drivers.Service. It connects, so that a server that accepts no more says so here. A full server
+// takes a moment to notice the end of sessions that have crashed.
 func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
-	one := s.design.session(s)
-	err := one.open(ctx)
-	for start := time.Now(); s.tooManyConns(err) && time.Since(start) < s.cfg.IO(); err = one.open(ctx) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Millisecond):
-		}
+	one := &session{svc: s, holds: map[string]hold{}}
+	c, err := one.dial(ctx)
+	for start := time.Now(); stateOf(err) == "53300" && s.crashes.Load() > 0 && time.Since(start) < s.cfg.IO(); {
+		time.Sleep(time.Millisecond)
+		c, err = one.dial(ctx)
 	}
 	if err != nil {
-		return nil, s.fail(fmt.Sprintf("session %d", id), cause(ctx, err))
+		return nil, s.fail(fmt.Sprintf("session %d", id), cmp.Or(ctx.Err(), err))
 	}
+	one.idle = c
 	return one, nil
 }
 
-// tooManyConns reports whether the server has refused a connection because it has too many, some of which may belong to
-// crashed sessions: it takes a moment to notice their end.
-func (s *service) tooManyConns(err error) bool {
-	return stateOf(err) == "53300" && s.crashes.Load() > 0
-}
-
-// Traffic implements drivers.Counter. Each packet of statements is one write.
-func (s *service) Traffic() drivers.Traffic { return drivers.Traffic{RoundTrips: s.sent.Sent().Writes} }
-
-// add registers an open connection, so that Close can end it.
-func (s *service) add(c *conn) error {
+// dial opens a connection of a session and, unless there may be a pooler, prepares the statements of the design.
+func (s *service) dial(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.IO())
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	pg, err := pgconn.ConnectConfig(context.WithValue(ctx, counted{}, &s.sent), &s.target.Config)
+	if err != nil {
+		return nil, s.connectError(ctx, err)
+	}
+	c := &conn{PgConn: pg, svc: s}
+	if s.pooled {
+		err = c.Ping(ctx) // the pooler may have no connection to the server
+	}
+	for name, statement := range s.statements {
+		if err == nil && !s.pooled {
+			_, err = c.Prepare(ctx, name, statement, nil)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing.Err() != nil && !c.own {
-		return errClosed
+	if err == nil && s.closing.Err() == nil {
+		s.conns[c] = struct{}{}
+		return c, nil
 	}
-	s.conns[c] = struct{}{}
-	return nil
+	_ = c.Conn().Close()
+	return nil, s.connectError(ctx, cmp.Or(err, error(errClosed)))
 }
 
 // drop closes a connection's socket. The server may notice later.
 func (s *service) drop(c *conn) {
-	c.net.Close()
+	_ = c.Conn().Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
@@ -266,63 +233,14 @@ func (s *service) Close() error {
 	s.close()
 	s.mu.Lock()
 	for c := range s.conns {
-		if !c.own {
-			c.net.Close()
-		}
+		_ = c.Conn().Close()
 	}
 	s.mu.Unlock()
-	err := s.dropTable() // uses the service's own connection, which closes last
+	err := s.dropTable()
 	s.control.Lock()
 	defer s.control.Unlock()
-	s.control.over = true
-	for _, c := range []*conn{s.control.keeper, s.control.conn} {
-		if c != nil {
-			c.leave()
-		}
+	if s.control.over = true; s.control.conn != nil {
+		_ = s.control.conn.Close(context.Background())
 	}
-	s.control.keeper, s.control.conn = nil, nil
 	return s.fail("close", err)
-}
-
-// Ping implements drivers.Pinger with an empty packet, on the service's own connection.
-func (s *service) Ping(ctx context.Context) error {
-	return s.controlled(ctx, "ping", func(c *conn) error { return c.must(c.ask(ctx, c.soon())) })
-}
-
-// Probe implements drivers.Prober with SELECT 1. The server parses and runs it; but it reads no row, because every
-// table belongs to an application.
-func (s *service) Probe(ctx context.Context) error {
-	return s.controlled(ctx, "probe", func(c *conn) error {
-		_, err := c.query(ctx, "SELECT 1")
-		return err
-	})
-}
-
-// Inspect implements drivers.Inspector. Without an extension (pg_stat_statements) the server counts transactions, not
-// statements, and reports those a second late; it knows neither bytes nor its CPU time.
-func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	usage := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
-	var server drivers.Server
-	err := s.controlled(ctx, "inspect", func(c *conn) error {
-		row, err := c.row(ctx, `SELECT current_setting('server_version'), pg_is_in_recovery(),
-			extract(epoch FROM pg_postmaster_start_time()), current_setting('fsync'), current_setting('synchronous_commit'),
-			room.* FROM (`+askRoom+`) AS room`)
-		if err != nil {
-			return err
-		}
-		version, _, _ := strings.Cut(row[0], " ") // "15.13 (Debian 15.13-0+deb12u1)"
-		server = drivers.Server{Name: "postgres", Version: version, Mode: "standalone", RunID: row[2],
-			Persistence: s.design.persists(row[3] == "on", row[4] == "off")}
-		if row[1] == "t" {
-			server.Mode = "stand-by"
-		}
-		if s.lends {
-			server.Mode = drivers.Lent
-		}
-		server.ClientLimit = row[5]
-		server.MaxClients, _ = strconv.Atoi(row[6])
-		server.Connected, _ = strconv.Atoi(row[7])
-		return nil
-	})
-	return server, usage, err
 }
