@@ -1,4 +1,4 @@
-// Addresses: URLs and the Go driver's DSN.
+// Addresses: URLs, host:port and the library's own notation.
 package mysql
 
 import (
@@ -18,231 +18,155 @@ import (
 
 const (
 	defaultPort = 3306
-	knownParams = "socket=/path, tls=true, ssl-mode=REQUIRED and sslaccept=strict are known"
 	howWritten  = "write host:port, mysql://user:password@host:port/database, " +
-		"mysql://user:password@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database"
+		"mysql://user:password@localhost/database?socket=/path, unix:///path, or user:password@tcp(host:port)/database, " +
+		"with special characters of user and password as %40 and the like in a URL"
+	knownParams = "socket=/path, tls=true, ssl-mode=REQUIRED and sslaccept=strict are known"
 )
-
-var errUnknownParam = errors.New("the address has an unknown parameter after the question mark: " + knownParams)
-
-// target is one server and how to log in to it.
-type target struct {
-	network, addr      string // "tcp" and host:port, or "unix" and a path
-	username, database string
-	password           drivers.Secret
-	tls                *tls.Config // nil: no TLS
-}
 
 // Service implements drivers.Addressed.
 func (driver) Service() string { return "mysql" }
 
 // ReadAddr implements drivers.Addressed.
 func (driver) ReadAddr(addr string) (drivers.Addr, error) {
-	t, err := parseTarget(addr)
+	t, err := targetOf(drivers.Config{Addrs: []string{addr}})
 	if err != nil {
 		return drivers.Addr{}, err
 	}
-	network := t.network
-	if t.tls != nil {
-		network = "tls"
+	a := drivers.Addr{Redacted: redacted(t), User: t.User, Network: t.Net, Password: drivers.Secret(t.Passwd)}
+	if t.TLS != nil {
+		a.Network, a.Unverified = "tls", t.TLS.InsecureSkipVerify
 	}
-	return drivers.Addr{
-		Redacted: t.redacted(), User: t.username, Network: network, Password: t.password,
-		Unverified: t.tls != nil && t.tls.InsecureSkipVerify,
-	}, nil
+	return a, nil
 }
 
-// parseTarget parses an address written as howWritten says, with special characters of user, password and path
-// percent-encoded in URLs. mariadb:// means the same as mysql://, and tls=true, tls=skip-verify or tls=false may follow
-// a question mark, as may what providers write in its place; see setParams.
-func parseTarget(s string) (target, error) {
-	if s == "" {
-		return target{}, errors.New("the address is empty: " + howWritten)
+// targetOf returns the server of a configuration and how to log in to it. Errors quote nothing of the address.
+func targetOf(cfg drivers.Config) (*mysql.Config, error) {
+	u, err := parse(cfg.Addrs[0])
+	if err != nil {
+		return nil, err
 	}
+	t := mysql.NewConfig()
+	password, _ := u.User.Password()
+	t.User, t.Passwd = cmp.Or(cfg.Username, u.User.Username()), cmp.Or(string(cfg.Password), password)
+	t.DBName = cmp.Or(cfg.Database, strings.TrimPrefix(u.Path, "/"))
+	if u.Fragment != "" || strings.Contains(strings.TrimPrefix(u.Path, "/"), "/") {
+		return nil, errors.New("the address goes on after the database: " + howWritten)
+	}
+	if err := setParams(t, u); err != nil {
+		return nil, err
+	}
+	if cfg.TLS != nil {
+		t.TLS = cfg.TLS.Clone()
+		t.TLS.ServerName = cmp.Or(t.TLS.ServerName, u.Hostname())
+	}
+	switch {
+	case t.Net != "unix":
+		host, port, err := drivers.ParseHost(u.Host, defaultPort)
+		if err != nil {
+			return nil, fmt.Errorf("%w; %s", err, howWritten)
+		}
+		t.Net, t.Addr = "tcp", net.JoinHostPort(host, strconv.Itoa(port))
+	case !strings.HasPrefix(t.Addr, "/"):
+		return nil, errors.New("the socket of the address is not an absolute path")
+	case t.TLS != nil:
+		return nil, errors.New("TLS was asked for on a unix socket: drop it or give host:port")
+	}
+	return t, nil
+}
+
+// parse returns an address as a URL, in which mariadb:// means the same as mysql://.
+func parse(s string) (*url.URL, error) {
 	scheme, rest, isURL := strings.Cut(s, "://")
 	switch {
 	case !isURL && strings.Contains(s, "/"):
 		return parseDSN(s)
-	case !isURL:
-		if strings.Contains(s, "@") {
-			return target{}, errors.New("the address has a user and no database: " + howWritten)
-		}
-		addr, err := hostPort(s)
-		return target{network: "tcp", addr: addr}, err
-	case scheme == "unix":
-		if !strings.HasPrefix(rest, "/") || strings.ContainsAny(rest, "@?#") {
-			return target{}, errors.New("the address of a unix socket is unix:///path, with nothing else")
-		}
-		return target{network: "unix", addr: rest}, nil
+	case !isURL && !strings.Contains(s, "@"):
+		return &url.URL{Host: s}, nil
+	case scheme == "unix" && strings.HasPrefix(rest, "/") && !strings.ContainsAny(rest, "@?#"):
+		return &url.URL{RawQuery: "socket=" + url.QueryEscape(rest)}, nil
 	case scheme != "mysql" && scheme != "mariadb":
-		return target{}, errors.New("the address has an unknown scheme: " + howWritten)
+		return nil, errors.New("the address has another form: " + howWritten)
 	}
-	return parseURL(s)
-}
-
-func parseURL(s string) (target, error) {
 	u, err := url.Parse(s)
 	if err != nil { // it quotes the address
-		return target{}, errors.New("the address is not a URL: " + howWritten +
-			"; special characters of user and password are written as %40 and the like")
+		return nil, errors.New("the address is not a URL: " + howWritten)
 	}
-	t := target{network: "tcp", username: u.User.Username(), database: strings.TrimPrefix(u.Path, "/")}
-	if password, ok := u.User.Password(); ok {
-		t.password = drivers.Secret(password)
+	return u, nil
+}
+
+// parseDSN parses the library's own notation, but for its parameters.
+func parseDSN(s string) (*url.URL, error) {
+	slash := strings.LastIndexByte(s, '/')
+	name, params, _ := strings.Cut(s[slash:], "?")
+	d, err := mysql.ParseDSN(s[:slash] + name)
+	if err != nil { // it may quote the address
+		return nil, errors.New("the address is malformed: " + howWritten)
 	}
-	if u.Fragment != "" || strings.Contains(t.database, "/") {
-		return target{}, errors.New("the address goes on after the database: " + howWritten)
+	u := &url.URL{User: url.UserPassword(d.User, d.Passwd), Host: d.Addr, Path: d.DBName, RawQuery: params}
+	switch d.Net {
+	case "tcp":
+	case "unix":
+		u.RawQuery = strings.Trim("socket="+url.QueryEscape(d.Addr)+"&"+params, "&")
+	default:
+		return nil, errors.New("the address has an unknown network: tcp(host:port) and unix(/path) are known")
 	}
+	return u, nil
+}
+
+// encryption has the parameters about TLS with their values, in the spellings of this library, of MySQL, DigitalOcean
+// and Aiven (ssl-mode), of Prisma (sslaccept) and of PlanetScale (ssl), and what they are to this library.
+var encryption = map[string]map[string]string{
+	"tls":      {"true": "true", "skip-verify": "skip-verify", "false": "false"},
+	"ssl-mode": sslModes, "ssl_mode": sslModes, "sslmode": sslModes, "sslMode": sslModes,
+	"sslaccept": {"strict": "true", "accept_invalid_certs": "skip-verify"},
+	"ssl": {"true": "true", "false": "false",
+		`{"rejectUnauthorized":true}`: "true", `{"rejectUnauthorized":false}`: "skip-verify"},
+}
+
+var sslModes = map[string]string{"DISABLED": "false", "REQUIRE": "skip-verify", "REQUIRED": "skip-verify",
+	"VERIFY_CA": "true", "VERIFY_IDENTITY": "true"}
+
+// setParams reads the parameters of an address. One that is not understood is an error: with sslmode=required, dropping
+// it would drop the encryption.
+func setParams(t *mysql.Config, u *url.URL) error {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return target{}, errors.New("the address has malformed parameters after the question mark: " + knownParams)
+		return errors.New("the address has malformed parameters after the question mark: " + knownParams)
 	}
-	if err := t.setParams(query, u.Hostname()); err != nil {
-		return target{}, err
-	}
-	if t.network == "unix" {
-		return t, t.check()
-	}
-	t.addr, err = hostPort(u.Host)
-	return t, err
-}
-
-// setParams reads the parameters of an address. The spellings of TLS are those of providers: ssl-mode of DigitalOcean and Aiven,
-// sslaccept of Prisma, ssl of PlanetScale. None is dropped that is not understood: with sslmode=required that would be the
-// encryption.
-func (t *target) setParams(query url.Values, host string) error {
 	for name, values := range query {
-		if len(values) > 1 {
+		modes, known := encryption[name]
+		mode := cmp.Or(modes[values[0]], modes[strings.ToUpper(values[0])])
+		switch {
+		case len(values) > 1:
 			return errors.New("the address has a parameter twice after the question mark")
-		}
-		how := ""
-		switch name {
-		case "socket":
-			t.network, t.addr = "unix", values[0]
-			continue
-		case "tls":
-			how = values[0]
-		case "ssl-mode", "ssl_mode", "sslmode", "sslMode":
-			how = map[string]string{
-				"DISABLED": "false", "REQUIRE": "skip-verify", "REQUIRED": "skip-verify", "VERIFY_CA": "true", "VERIFY_IDENTITY": "true",
-			}[strings.ToUpper(values[0])]
-		case "sslaccept":
-			how = map[string]string{"strict": "true", "accept_invalid_certs": "skip-verify"}[values[0]]
-		case "ssl":
-			how = map[string]string{
-				"true": "true", "false": "false", `{"rejectUnauthorized":true}`: "true", `{"rejectUnauthorized":false}`: "skip-verify",
-			}[values[0]]
-		default:
-			return errUnknownParam
-		}
-		switch how {
-		case "true":
-			t.tls = &tls.Config{ServerName: host}
-		case "skip-verify":
-			t.tls = &tls.Config{ServerName: host, InsecureSkipVerify: true}
-		case "false":
-			t.tls = nil
-		default:
-			return fmt.Errorf("the parameter %s of the address has an unknown value, or one that leaves it to the server whether the connection "+
-				"is encrypted: write tls=true, tls=skip-verify or tls=false", name)
+		case name == "socket":
+			t.Net, t.Addr = "unix", values[0]
+		case !known:
+			return errors.New("the address has an unknown parameter after the question mark: " + knownParams)
+		case mode == "":
+			return fmt.Errorf("the parameter %s of the address has an unknown value, or one that leaves it to the server "+
+				"whether the connection is encrypted: write tls=true, tls=skip-verify or tls=false", name)
+		case mode != "false":
+			t.TLS = &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: mode == "skip-verify"}
 		}
 	}
 	return nil
 }
 
-// parseDSN parses the Go driver's own notation, but for its parameters, which are those of setParams.
-func parseDSN(s string) (target, error) {
-	slash := strings.LastIndexByte(s, '/')
-	name, parameters, _ := strings.Cut(s[slash:], "?")
-	query, err := url.ParseQuery(parameters)
-	if err != nil {
-		return target{}, errUnknownParam
-	}
-	cfg, err := mysql.ParseDSN(s[:slash] + name)
-	if err != nil { // it may quote the address
-		return target{}, errors.New("the address is malformed: " + howWritten)
-	}
-	t := target{network: cfg.Net, addr: cfg.Addr, database: cfg.DBName}
-	t.username, t.password = cfg.User, drivers.Secret(cfg.Passwd)
-	if t.network != "tcp" && t.network != "unix" {
-		return target{}, errors.New("the address has an unknown network: tcp(host:port) and unix(/path) are known")
-	}
-	if t.network == "tcp" { // the library takes any text for a host
-		if t.addr, err = hostPort(cfg.Addr); err != nil {
-			return target{}, err
-		}
-	}
-	host, _, _ := net.SplitHostPort(cfg.Addr)
-	if err := t.setParams(query, host); err != nil {
-		return target{}, err
-	}
-	return t, t.check()
-}
-
-func (t *target) check() error {
-	if t.network == "unix" && !strings.HasPrefix(t.addr, "/") {
-		return errors.New("the socket of the address is not an absolute path")
-	}
-	if t.network == "unix" && t.tls != nil {
-		return errors.New("TLS was asked for on a unix socket: drop it or give host:port")
-	}
-	return nil
-}
-
-// hostPort adds the default port to an address without one.
-func hostPort(s string) (string, error) {
-	host, port, err := drivers.ParseHost(s, defaultPort)
-	if err != nil {
-		return "", fmt.Errorf("%w; %s", err, howWritten)
-	}
-	return net.JoinHostPort(host, strconv.Itoa(port)), nil
-}
-
-func targetOf(cfg drivers.Config) (target, error) {
-	t, err := parseTarget(cfg.Addrs[0])
-	if err != nil {
-		return target{}, err
-	}
-	t.username = cmp.Or(cfg.Username, t.username)
-	t.password = cmp.Or(cfg.Password, t.password)
-	t.database = cmp.Or(cfg.Database, t.database)
-	if cfg.TLS != nil {
-		t.tls = cfg.TLS.Clone()
-		if t.tls.ServerName == "" {
-			t.tls.ServerName, _, _ = net.SplitHostPort(t.addr)
-		}
-	}
-	return t, t.check()
-}
-
-// config returns the target in the client library's form. Reconnecting and retrying are not part of it, because
-// database/sql does those; time limits are set on the wire.
-func (t target) config() *mysql.Config {
-	cfg := mysql.NewConfig()
-	cfg.Net, cfg.Addr, cfg.DBName = t.network, t.addr, t.database
-	cfg.User, cfg.Passwd, cfg.TLS = t.username, string(t.password), t.tls
-	cfg.InterpolateParams = true // otherwise each statement takes two round trips, and a third one to forget it
-	cfg.MaxAllowedPacket = 1 << 20
-	cfg.Logger = &mysql.NopLogger{}
-	return cfg
-}
-
-// redacted returns the target as an address that parseTarget accepts, without user and password.
-func (t target) redacted() string {
-	u := url.URL{Scheme: "mysql", Host: t.addr, Path: "/" + t.database}
+// redacted returns the target as an address, without user and password.
+func redacted(t *mysql.Config) string {
+	u := url.URL{Scheme: "mysql", Host: t.Addr}
 	query := url.Values{}
-	if t.network == "unix" {
+	if t.DBName != "" {
+		u.Path = "/" + t.DBName
+	}
+	if t.Net == "unix" {
 		u.Host = "localhost"
-		query.Set("socket", t.addr)
+		query.Set("socket", t.Addr)
 	}
-	if t.tls != nil {
-		query.Set("tls", "true")
-		if t.tls.InsecureSkipVerify {
-			query.Set("tls", "skip-verify")
-		}
-	}
-	if t.database == "" {
-		u.Path = ""
+	if t.TLS != nil {
+		query.Set("tls", map[bool]string{true: "skip-verify", false: "true"}[t.TLS.InsecureSkipVerify])
 	}
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "%2F", "/")
 	return u.String()

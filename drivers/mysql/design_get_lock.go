@@ -4,6 +4,9 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -17,21 +20,22 @@ var getLock = kind{
 		Wrong: "a broken connection frees its locks under their holder: no fence; " +
 			"a connection for each client; a name locks one server only, whatever is replicated",
 		Loses: []drivers.Hazard{
-			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardPooler, drivers.HazardRestartEmpty,
-			drivers.HazardFailover,
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardPooler,
+			drivers.HazardRestartEmpty, drivers.HazardFailover,
 		},
 	},
-	pinned:  true,
-	limits:  []string{"wait_timeout"},
-	session: func(s *session) drivers.Session { return &nameSession{session: s, held: map[string]*hold{}} },
+	ends: []string{"wait_timeout"},
+	session: func(s session) drivers.Session {
+		names := &nameLocker{session: s, held: map[string]*hold{}}
+		return &pinned{session: &names.session, locker: names}
+	},
 }
 
-// nameSession implements drivers.Session. All its locks belong to one connection.
-type nameSession struct {
-	*session
+// nameLocker is a locker all of whose locks belong to one connection.
+type nameLocker struct {
+	session
 	conn *conn
 	held map[string]*hold // by key
-	won  string           // won by Wait, for the next Try to confirm
 }
 
 // hold is a key that the connection holds, times times.
@@ -40,51 +44,98 @@ type hold struct {
 	times int
 }
 
-// Try implements drivers.Session.
-func (s *nameSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	l.Reset()
-	if s.won == l.Key && l.Key != "" {
-		s.won, l.Owner = "", s.held[l.Key].owner
-		return true, nil
+// connect makes sure of the connection, a new one if the old one is lost.
+func (s *nameLocker) connect(ctx context.Context) (err error) {
+	if s.conn != nil && !s.conn.alive() {
+		s.lose()
 	}
-	l.Owner = s.owner(l.Key)
-	c, err := s.take(ctx)
-	if err != nil {
-		return false, fail("try", err)
+	if s.conn == nil {
+		s.conn, err = s.svc.dial(ctx)
 	}
-	l.Owner = s.owner(l.Key) // the connection may be a new one
-	row, err := c.row(ctx, "SELECT GET_LOCK(?, 0)", lockName(l.Key))
-	held, err := s.answered(c, l, row, err)
-	return held, fail("try", err)
+	return err
 }
 
-// Release implements drivers.Session.
-func (s *nameSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	lost := s.lost
+// lose gives up the connection if it is broken, and everything that it held.
+func (s *nameLocker) lose() {
+	if s.conn.broken != nil {
+		s.ended = s.conn.broken
+		s.end((*conn).close)
+	}
+}
+
+func (s *nameLocker) end(f func(*conn)) {
+	if s.conn != nil {
+		f(s.conn)
+	}
+	s.conn = nil
+	clear(s.held)
+}
+
+// waitForLock has unlimited as its time-out. A single statement waits for the whole time: a client that asked repeatedly
+// would lose its place in line each time.
+var waitForLock = fmt.Sprintf("SELECT GET_LOCK(?, %d)", unlimited/time.Second)
+
+// lock asks GET_LOCK: 1 is held, 0 is refused, NULL is an unspecified error.
+func (s *nameLocker) lock(ctx context.Context, l *drivers.Lease, wait bool) (bool, error) {
+	if err := s.connect(ctx); err != nil {
+		return false, err
+	}
+	h := s.held[l.Key]
+	if h == nil {
+		h = &hold{owner: s.owners.Next()}
+	}
+	l.Owner = h.owner
+	var answer sql.NullInt64
+	var err error
+	if wait {
+		answer, err = s.conn.wait(ctx, l, waitForLock, lockName(l.Key))
+	} else {
+		answer, err = s.conn.number(ctx, "SELECT GET_LOCK(?, 0)", lockName(l.Key))
+	}
+	switch {
+	case err == nil && answer.Int64 == 1:
+		h.times++
+		s.held[l.Key] = h
+		return true, nil
+	case err == nil && answer.Valid:
+		return false, nil
+	case err == nil:
+		err = errNull
+		for _, setting := range []string{"max_statement_time", "max_execution_time"} {
+			if limit := s.svc.limit(setting); limit > 0 && time.Since(s.conn.used) >= limit {
+				err = s.svc.ended(setting, errNull)
+			}
+		}
+	}
+	if s.conn.broken == nil && h.times == 0 { // it may have been granted at the moment at which it was interrupted
+		if undo := s.conn.exec(unwatched, "DO RELEASE_LOCK(?)", lockName(l.Key)); undo != nil {
+			s.conn.broken = undo
+		}
+	}
+	s.lose()
+	return false, err
+}
+
+// Release implements drivers.Session. What a lost connection has held is free, or will be when the server notices.
+func (s *nameLocker) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := s.begin(ctx); err != nil {
 		return false, fail("release", err)
 	}
 	h := s.held[l.Key]
 	if h == nil || h.owner != l.Owner {
-		return false, fail("release", s.gone(ctx, lost, l.Key))
+		return false, nil
 	}
-	if !s.conn.alive() { // they were all lost with the connection
-		lost = []*conn{s.conn}
-		s.drop()
-		if err := s.killLost(ctx); err != nil {
-			return false, fail("release", err)
-		}
-		return false, fail("release", s.gone(ctx, lost, l.Key))
+	if !s.conn.alive() {
+		s.lose()
+		return false, nil
 	}
-	row, err := s.conn.row(ctx, "SELECT RELEASE_LOCK(?)", lockName(l.Key))
+	answer, err := s.conn.number(ctx, "SELECT RELEASE_LOCK(?)", lockName(l.Key))
 	if err != nil {
-		if s.conn.broken.Load() {
-			s.drop()
-		}
+		s.lose()
 		return false, fail("release", err)
 	}
-	if h.times--; h.times == 0 || number(row[0]) != 1 {
+	if h.times--; h.times == 0 || answer.Int64 != 1 {
 		delete(s.held, l.Key)
 	}
-	return number(row[0]) == 1, nil
+	return answer.Int64 == 1, nil
 }

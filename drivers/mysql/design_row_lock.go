@@ -3,7 +3,10 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/lockbench/lockbench/drivers"
 )
@@ -18,58 +21,151 @@ var rowLock = kind{
 			"a connection and an open transaction for each lock that is held; " +
 			"InnoDB keeps the locks of all rows of a page in one list and walks it, so that long lines slow each other down",
 		Loses: []drivers.Hazard{
-			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardRestartEmpty, drivers.HazardFailover,
+			drivers.HazardConnectionCut, drivers.HazardHalfOpen, drivers.HazardMissedWakeup, drivers.HazardRestartEmpty,
+			drivers.HazardFailover,
 		},
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY",
-	pinned:  true,
-	limits:  []string{"wait_timeout", "idle_transaction_timeout", "idle_readonly_transaction_timeout"},
-	session: func(s *session) drivers.Session { return &txSession{session: s, held: map[string]*conn{}} },
+	ends:    []string{"wait_timeout", "idle_transaction_timeout", "idle_readonly_transaction_timeout"},
+	session: func(s session) drivers.Session {
+		rows := &rowLocker{session: s, held: map[string]*conn{}}
+		return &pinned{session: &rows.session, locker: rows}
+	},
 }
 
-const lockRow = "SELECT 1 FROM `%` WHERE k = ? FOR UPDATE"
+const (
+	lockRow   = "SELECT 1 FROM `%` WHERE k = ? FOR UPDATE"
+	findRow   = "SELECT 1 FROM `%` WHERE k = ?"
+	insertRow = "INSERT IGNORE INTO `%` (k) VALUES (?)"
+)
 
-// txSession implements drivers.Session. Each lock that it holds has a connection; one more is kept for the next use.
-type txSession struct {
-	*session
+// rowLocker is a locker each of whose locks has a connection. One more is kept for the next use, which is enough for a
+// client that holds one lock at a time.
+type rowLocker struct {
+	session
 	idle *conn
 	held map[string]*conn // by owner
-	won  drivers.Lease    // won by Wait, for the next Try to confirm; without a Key if there is none
 }
 
-// Try implements drivers.Session.
-func (s *txSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
-	l.Reset()
-	if s.won.Key == l.Key && l.Key != "" {
-		l.Owner, s.won = s.won.Owner, drivers.Lease{}
+// connect makes sure of a connection without a lock.
+func (s *rowLocker) connect(ctx context.Context) error {
+	if s.idle != nil && !s.idle.alive() {
+		s.idle.close()
+		s.idle = nil
+	}
+	if s.idle != nil {
+		return nil
+	}
+	c, err := s.svc.dial(ctx)
+	if err != nil {
+		return err
+	}
+	if err = c.exec(ctx, "SET autocommit = 0"); err != nil { // with it, a lock would end with its statement
+		c.close()
+		return err
+	}
+	s.idle = c
+	return nil
+}
+
+// keep keeps a connection without a lock. One whose statement has failed may have locked a row all the same, if it was
+// interrupted at the moment of the grant.
+func (s *rowLocker) keep(c *conn, failed bool) {
+	if failed && c.broken == nil {
+		if err := c.exec(unwatched, "ROLLBACK"); err != nil {
+			c.broken = err
+		}
+	}
+	if c.broken == nil && s.idle == nil {
+		s.idle = c
+		return
+	}
+	c.close()
+}
+
+func (s *rowLocker) end(f func(*conn)) {
+	for _, c := range s.held {
+		f(c)
+	}
+	if s.idle != nil {
+		f(s.idle)
+	}
+	s.idle = nil
+	clear(s.held)
+}
+
+// lock locks the row of l.Key. The server gives up a wait after its innodb_lock_wait_timeout, 50 s by default, which is
+// an error.
+func (s *rowLocker) lock(ctx context.Context, l *drivers.Lease, wait bool) (bool, error) {
+	if err := s.connect(ctx); err != nil {
+		return false, err
+	}
+	c := s.idle
+	s.idle = nil
+	l.Owner = s.owners.Next()
+	err := errNoRow
+	for n := 0; n < 3 && err == errNoRow; n++ {
+		if wait {
+			_, err = c.wait(ctx, l, s.svc.onTable(lockRow), rowName(l.Key))
+		} else {
+			_, err = c.number(ctx, s.svc.onTable(lockRow+" NOWAIT"), rowName(l.Key))
+		}
+		switch {
+		case err == sql.ErrNoRows: // a new key
+			err = s.makeRow(ctx, c, l.Key)
+		case numberOf(err) == errNoSuchTable: // a server that came back empty
+			err = cmp.Or(s.svc.restore(ctx), errNoRow)
+		}
+	}
+	if err == nil {
+		s.held[l.Owner] = c
 		return true, nil
 	}
-	l.Owner = s.owners.Next()
-	held, err := s.lock(ctx, l, false, func(c *conn) (bool, error) {
-		row, err := c.row(ctx, s.svc.onTable(lockRow+" NOWAIT"), []byte(rowName(l.Key)))
-		return row != nil, err
-	})
-	if contended(err) {
+	refused := !wait && contended(err)
+	s.keep(c, !refused)
+	if refused {
 		return false, nil
 	}
-	return held, fail("try", err)
+	return false, err
 }
 
-// Release implements drivers.Session.
-func (s *txSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
+// errNoRow says that there was no row to lock, and should be one now.
+var errNoRow = errors.New("the row that was made for the key is not there")
+
+// makeRow inserts the row of a key, and returns errNoRow. If the row is there, inserting it would wait for its holder,
+// and reading it does not; so one session of the service at a time does both.
+func (s *rowLocker) makeRow(ctx context.Context, c *conn, key string) error {
+	if err := c.exec(ctx, "ROLLBACK"); err != nil { // the gap where the row would be is locked
+		return err
+	}
+	s.svc.making.Lock()
+	defer s.svc.making.Unlock()
+	_, err := c.number(ctx, s.svc.onTable(findRow), rowName(key))
+	if err == sql.ErrNoRows {
+		err = c.exec(ctx, s.svc.onTable(insertRow), rowName(key))
+	}
+	if err == nil {
+		err = c.exec(ctx, "COMMIT")
+	}
+	return cmp.Or(err, errNoRow)
+}
+
+// Release implements drivers.Session. What a lost connection has held is free, or will be when the server notices.
+func (s *rowLocker) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if err := s.begin(ctx); err != nil {
 		return false, fail("release", err)
 	}
 	c := s.held[l.Owner]
 	if c == nil {
-		return false, nil // begin has ended any connection that may have had it
+		return false, nil
 	}
 	delete(s.held, l.Owner)
-	if !c.alive() { // it was lost with its connection
-		s.lose(c)
-		return false, fail("release", s.killLost(ctx))
+	if !c.alive() {
+		s.ended = c.broken
+		c.close()
+		return false, nil
 	}
-	_, _, err := c.exec(ctx, "COMMIT")
-	s.keepIdle(c, err != nil)
+	err := c.exec(ctx, "COMMIT")
+	s.keep(c, err != nil)
 	return err == nil, fail("release", err)
 }

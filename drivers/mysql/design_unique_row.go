@@ -4,6 +4,11 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockbench/lockbench/drivers"
@@ -27,17 +32,15 @@ var uniqueRow = kind{
 	},
 	columns: "k VARBINARY(255) NOT NULL PRIMARY KEY, owner VARBINARY(64) NOT NULL, " +
 		"version BIGINT UNSIGNED NOT NULL, expires DATETIME(6) NOT NULL",
-	session: func(s *session) drivers.Session { return &rowSession{session: s} },
+	session: func(s session) drivers.Session { return &rowSession{s} },
 }
 
 // takeRow tells by the number of affected rows who won: 1 is inserted, 2 is changed, 0 is refused. The id of the last
-// insertion is the version in the second case, and the rest of the holder's lease in µs in the third. MySQL assigns
-// from left to right, so expires comes last.
+// insertion is the version in the second case. MySQL assigns from left to right, so expires comes last.
 const takeRow = "INSERT INTO `%` (k, owner, version, expires) " +
 	"VALUES (?, ?, 1, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND) " +
 	"ON DUPLICATE KEY UPDATE " +
-	"version = IF(expires <= UTC_TIMESTAMP(6), LAST_INSERT_ID(version + 1), " +
-	"IF(LAST_INSERT_ID(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires)), version, version)), " +
+	"version = IF(expires <= UTC_TIMESTAMP(6), LAST_INSERT_ID(version + 1), version), " +
 	"owner = IF(expires <= UTC_TIMESTAMP(6), VALUES(owner), owner), " +
 	"expires = IF(expires <= UTC_TIMESTAMP(6), VALUES(expires), expires)"
 
@@ -46,15 +49,10 @@ const (
 		"WHERE k = ? AND owner = ? AND expires > UTC_TIMESTAMP(6)"
 	renewRow = "UPDATE `%` SET expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND " +
 		"WHERE k = ? AND owner = ? AND expires > UTC_TIMESTAMP(6)"
-	restOfRow = "SELECT TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), expires) FROM `%` WHERE k = ?"
 )
 
 // rowSession implements drivers.Session. It has no connection of its own.
-type rowSession struct {
-	*session
-	refused string    // the key of the last Try, if it was refused
-	until   time.Time // when the holder's lease ends
-}
+type rowSession struct{ session }
 
 // Adopt implements drivers.Adopter.
 func (s *rowSession) Adopt(owner string) { s.owners.Adopt(owner) }
@@ -63,12 +61,11 @@ func (s *rowSession) Adopt(owner string) { s.owners.Adopt(owner) }
 func (s *rowSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()
-	s.refused = ""
 	ttl, err := micros(l.TTL)
 	if err != nil {
 		return false, fail("try", err)
 	}
-	affected, id, err := s.run(ctx, takeRow, []byte(rowName(l.Key)), []byte(l.Owner), ttl)
+	result, affected, err := s.run(ctx, takeRow, rowName(l.Key), []byte(l.Owner), ttl)
 	switch {
 	case deadlocked(err):
 		return false, nil
@@ -77,16 +74,15 @@ func (s *rowSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	case affected == 1:
 		l.Fence = 1
 	case affected > 1:
-		l.Fence = uint64(id)
-	default:
-		s.refused, s.until = l.Key, time.Now().Add(time.Duration(id)*time.Microsecond)
+		version, _ := result.LastInsertId()
+		l.Fence = uint64(version)
 	}
 	return affected > 0, nil
 }
 
 // Release implements drivers.Session.
 func (s *rowSession) Release(ctx context.Context, l *drivers.Lease) (bool, error) {
-	affected, _, err := s.run(ctx, freeRow, []byte(rowName(l.Key)), []byte(l.Owner))
+	_, affected, err := s.run(ctx, freeRow, rowName(l.Key), []byte(l.Owner))
 	return affected > 0, fail("release", err)
 }
 
@@ -96,6 +92,90 @@ func (s *rowSession) Renew(ctx context.Context, l *drivers.Lease) (bool, error) 
 	if err != nil {
 		return false, fail("renew", err)
 	}
-	affected, _, err := s.run(ctx, renewRow, ttl, []byte(rowName(l.Key)), []byte(l.Owner))
+	_, affected, err := s.run(ctx, renewRow, ttl, rowName(l.Key), []byte(l.Owner))
 	return affected > 0, fail("renew", err)
+}
+
+// run runs a statement, with the table for %, on a connection of the pool. If the table is missing, the server has come
+// back empty: then the table is made, and the statement, which has done nothing, runs again.
+func (s *rowSession) run(ctx context.Context, query string, args ...any) (result sql.Result, affected int64, err error) {
+	if err = s.begin(ctx); err != nil {
+		return nil, 0, err
+	}
+	c, err := s.svc.lend(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	query = s.svc.onTable(query)
+	if result, err = c.change(ctx, query, args...); numberOf(err) == errNoSuchTable {
+		if err = s.svc.restore(ctx); err == nil {
+			result, err = c.change(ctx, query, args...)
+		}
+	}
+	s.svc.idle <- c
+	if err == nil {
+		affected, err = result.RowsAffected()
+	}
+	return result, affected, err
+}
+
+// lend waits for a connection of the pool. After an error, nothing was sent to the server.
+func (s *service) lend(ctx context.Context) (c *conn, err error) {
+	select {
+	case c = <-s.idle:
+	default:
+		timer := time.NewTimer(s.cfg.IO())
+		defer timer.Stop()
+		select {
+		case c = <-s.idle:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-timer.C:
+			err = fmt.Errorf("all %d connections are in use for %v", cap(s.idle), s.cfg.IO())
+			return nil, &drivers.Error{Class: drivers.ClassConnect, Op: "pool", Err: err}
+		}
+	}
+	if c != nil && c.alive() {
+		return c, nil
+	}
+	if c != nil {
+		c.close()
+	}
+	if c, err = s.dial(ctx); err != nil {
+		s.idle <- nil
+	}
+	return c, err
+}
+
+// cleanBatch is the number of rows that one statement deletes.
+const cleanBatch = 100
+
+// rowService is a service whose rows outlive the sessions.
+type rowService struct{ *service }
+
+// Clean implements drivers.Cleaner.
+func (s rowService) Clean(ctx context.Context, keys []string) error {
+	for batch := range slices.Chunk(keys, cleanBatch) {
+		names := make([]any, len(batch))
+		for i, key := range batch {
+			names[i] = rowName(key)
+		}
+		query := "DELETE FROM `%` WHERE k IN (?" + strings.Repeat(", ?", len(names)-1) + ")"
+		err := s.controlled(ctx, "clean", func(ctx context.Context, own *sql.DB) error {
+			_, err := own.ExecContext(ctx, s.onTable(query), names...)
+			return err
+		})
+		if err != nil && numberOf(err) != errNoSuchTable {
+			return err
+		}
+	}
+	return nil
+}
+
+// micros returns a lease in microseconds, rounded up.
+func micros(d time.Duration) (int64, error) {
+	if d <= 0 {
+		return 0, &drivers.Error{Class: drivers.ClassServer, Op: "lease", Err: errors.New("the TTL has to be more than 0")}
+	}
+	return int64((d + time.Microsecond - 1) / time.Microsecond), nil
 }

@@ -1,57 +1,73 @@
-// Errors, sorted into the classes of package drivers.
+// Errors: what the server's numbers mean, and that no answer has come.
 package mysql
 
 import (
 	"context"
-	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
+	"net"
 	"strings"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// The server's error numbers that matter here. Those from 3000 exist only in MySQL.
+// The numbers that the locks themselves ask for.
 const (
-	errTooManyConns     = 1040
-	errDatabaseDenied   = 1044
-	errAccessDenied     = 1045
-	errUnknownDatabase  = 1049
-	errShutdown         = 1053
-	errUnknownThread    = 1094
-	errCommandDenied    = 1142
 	errNoSuchTable      = 1146
-	errForcedClose      = 1159 // a time-out of the server while it read
-	errCommit           = 1180
-	errUserConns        = 1203
 	errLockWait         = 1205 // time-out, and on MariaDB also the answer to NOWAIT
 	errDeadlock         = 1213
-	errNeedsPrivilege   = 1227
-	errUserLimit        = 1226
-	errOption           = 1290 // of the server, such as read_only
 	errInterrupted      = 1317 // by KILL QUERY
-	errTooManyStmts     = 1461 // prepared ones, on the whole server
-	errAccessNoPassword = 1698
-	errReadOnlyTx       = 1792
-	errReadOnlyMode     = 1836
-	errKilled           = 1927 // by KILL, on MariaDB
-	errStatementTime    = 1969 // by MariaDB's max_statement_time
-	errExecutionTime    = 3024 // by MySQL's max_execution_time
 	errUserLockDeadlock = 3058 // of GET_LOCK; on MariaDB also errDeadlock
-	errNowait           = 3572 // the answer to NOWAIT
-	errIdleClosed       = 4031
+	errNowait           = 3572 // the answer to NOWAIT of MySQL
 )
 
-// settings are those at which the server ends a statement, or for which it takes no writes, by the error.
-var settings = map[uint16]string{
-	errStatementTime: "max_statement_time", errExecutionTime: "max_execution_time",
-	errLockWait: "innodb_lock_wait_timeout",
-	errOption:   "read_only", errReadOnlyMode: "read_only", errReadOnlyTx: "transaction_read_only",
+const (
+	login  = "access denied: check user and password, and whether the user has to use TLS"
+	grant  = "grant CREATE, DROP, SELECT, INSERT, UPDATE and DELETE on the database to the user, or name another"
+	fewer  = "lower -clients, or raise "
+	writes = "turn it off, or name a server that takes writes"
+)
+
+// meanings are those of the server's numbers that say more than "refused" (ClassServer): the class, the variable that is
+// behind it, and a remedy. Those from 3000 exist only in MySQL.
+var meanings = map[uint16]struct {
+	class           drivers.Class
+	setting, remedy string
+}{
+	1040: {drivers.ClassLimit, "", fewer + "max_connections"},
+	1203: {drivers.ClassLimit, "", fewer + "max_user_connections"},
+	1226: {drivers.ClassLimit, "", fewer + "this limit of the user, such as max_user_connections"},
+
+	1044: {drivers.ClassAuth, "", grant},
+	1045: {drivers.ClassAuth, "", login},
+	1142: {drivers.ClassAuth, "", grant},
+	1227: {drivers.ClassAuth, "", grant},
+	1698: {drivers.ClassAuth, "", login}, // without a password
+	1049: {drivers.ClassServer, "", "create the database or name another"},
+
+	1290: {drivers.ClassReadOnly, "read_only", writes}, // its text names the option, which may be super_read_only
+	1792: {drivers.ClassReadOnly, "transaction_read_only", writes},
+	1836: {drivers.ClassReadOnly, "read_only", writes},
+
+	1969:        {drivers.ClassEnded, "max_statement_time", ""}, // MariaDB
+	3024:        {drivers.ClassEnded, "max_execution_time", ""}, // MySQL
+	errLockWait: {drivers.ClassEnded, "innodb_lock_wait_timeout", ""},
+
+	1053: {drivers.ClassClosed, "", ""}, // shutdown
+	1159: {drivers.ClassClosed, "", ""}, // the server has waited too long for a packet
+	1927: {drivers.ClassClosed, "", ""}, // KILL, on MariaDB
+	4031: {drivers.ClassClosed, "", ""}, // idle for too long
+	1180: {drivers.ClassOther, "", ""},  // an error during COMMIT: its outcome is unknown
 }
+
+var (
+	errClosed = &drivers.Error{Class: drivers.ClassClosed, Op: "service", Err: errors.New("it has been closed")}
+	errNull   = &drivers.Error{Class: drivers.ClassServer, Op: "GET_LOCK",
+		Err: errors.New("the server answers NULL, its name for any error")}
+)
 
 // numberOf returns the server's number of an error, or 0 if the server did not send it.
 func numberOf(err error) uint16 {
@@ -72,122 +88,77 @@ func deadlocked(err error) bool {
 	return numberOf(err) == errDeadlock || numberOf(err) == errUserLockDeadlock
 }
 
-// interrupted reports whether the server has ended a statement at a time limit or by KILL QUERY.
-func interrupted(err error) bool {
-	n := numberOf(err)
-	return n == errInterrupted || n == errStatementTime || n == errExecutionTime
-}
+// interrupted reports whether KILL QUERY may have ended a statement.
+func interrupted(err error) bool { return numberOf(err) == errInterrupted || errors.Is(err, errNull) }
 
-// failed classifies the error of a statement, and marks the connection as broken unless the server has answered and
-// goes on.
-func (c *conn) failed(ctx context.Context, err error) error {
-	switch n := numberOf(err); n {
-	case 0:
-		c.broken.Store(true)
-		c.reason = c.unheard(ctx, err)
-		return c.reason
-	case errShutdown, errForcedClose, errKilled, errIdleClosed:
-		c.broken.Store(true)
-		c.reason = err
-		return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
-	case errCommit: // the outcome is unknown
-		c.broken.Store(true)
-		return &drivers.Error{Class: drivers.ClassOther, Op: "statement", Err: err}
-	case errStatementTime, errExecutionTime, errLockWait:
-		return c.svc.ended(settings[n], err)
-	case errOption, errReadOnlyMode, errReadOnlyTx:
-		return &drivers.Error{Class: drivers.ClassReadOnly, Op: "the server has " + settings[n],
-			Err: fmt.Errorf("%w; turn it off, or name a server that takes writes", err)}
-	default:
-		return &drivers.Error{Class: classOf(n), Op: "statement", Err: err}
+// failed classifies the error of a statement that was sent then. What has NoEffect is the server's answer; after anything
+// else, it is unknown what the server has done with the statement. It does not repeat what the server says about users.
+func (s *service) failed(ctx context.Context, sent time.Time, err error) error {
+	n, op := numberOf(err), "statement"
+	m := meanings[n]
+	_, done := errors.AsType[*drivers.Error](err)
+	end, bounded := ctx.Deadline()
+	switch {
+	case err == nil || done:
+		return err
+	case n == 0 && ctx.Err() != nil:
+		return ctx.Err()
+	case n == 0 && bounded && !time.Now().Before(end): // the connection's limit was a moment earlier
+		return context.DeadlineExceeded
+	case n == 0 && drivers.ClassOf(err) == drivers.ClassConnect:
+		return err
+	case n == 0 && time.Since(sent) >= s.cfg.IO(): // the library only says that the connection is invalid
+		m.class, err = drivers.ClassTimeout, fmt.Errorf("no answer within %v", s.cfg.IO())
+	case n == 0:
+		m.class = drivers.ClassClosed
+	case m.class == "":
+		m.class = drivers.ClassServer
+	case m.class == drivers.ClassEnded:
+		return s.ended(m.setting, err)
+	case m.class == drivers.ClassReadOnly:
+		op = "the server has " + m.setting
+	case m.class == drivers.ClassAuth:
+		err = fmt.Errorf("error %d", n)
+	case n == 1040:
+		m.remedy += " (" + s.about["max_connections"] + ")"
 	}
+	if m.remedy != "" {
+		err = fmt.Errorf("%w: %s", err, m.remedy)
+	}
+	return &drivers.Error{Class: m.class, Op: op, Err: err}
 }
 
-// ended returns the error of a statement that the server has ended at a time limit of its user.
+// ended returns the error of a statement or a connection that the server has ended at a time limit of its user.
 func (s *service) ended(setting string, err error) error {
 	op := setting
-	if limit := s.about.limits[setting]; limit > 0 {
+	if limit := s.limit(setting); limit > 0 {
 		op = fmt.Sprintf("%s (%v)", setting, limit)
 	}
 	return &drivers.Error{Class: drivers.ClassEnded, Op: op, Err: fmt.Errorf("%w; raise %s for this user", err, setting)}
 }
 
-func classOf(number uint16) drivers.Class {
-	switch number {
-	case errDatabaseDenied, errAccessDenied, errCommandDenied, errNeedsPrivilege, errAccessNoPassword:
-		return drivers.ClassAuth
-	case errTooManyConns, errUserConns, errUserLimit:
-		return drivers.ClassLimit
-	}
-	return drivers.ClassServer
-}
-
-// unheard returns why no answer came. For most failures the library only says that the connection is invalid.
-func (c *conn) unheard(ctx context.Context, err error) error {
-	below := c.wire.fault
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(below, os.ErrDeadlineExceeded):
-		if _, ok := ctx.Deadline(); ok { // the wire's deadline came first
-			return context.DeadlineExceeded
-		}
-		return &drivers.Error{Class: drivers.ClassTimeout, Op: "statement", Err: fmt.Errorf("no answer within %v", c.io)}
-	case below != nil:
-		err = below
-	}
-	return &drivers.Error{Class: drivers.ClassClosed, Op: "statement", Err: err}
-}
-
-// noConnection returns why there is no connection. It does not repeat what the server says about users.
-func (c *conn) noConnection(ctx context.Context, err error) error {
-	t, fault := c.svc.target, err
-	if c.wire != nil && c.wire.fault != nil {
-		fault = c.wire.fault
-	}
-	say := func(class drivers.Class, text string, err error) error {
-		return &drivers.Error{Class: class, Op: "connect to " + t.redacted(), Err: fmt.Errorf("%s: %w", text, err)}
-	}
-	certificate := drivers.CertificateHint(err)
-	switch n := numberOf(err); {
-	case n == errAccessDenied, n == errAccessNoPassword:
-		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
-			Err: fmt.Errorf("error %d: access denied: check user and password, and whether the user has to use TLS", n)}
-	case n == errDatabaseDenied:
-		return &drivers.Error{Class: drivers.ClassAuth, Op: "connect to " + t.redacted(),
-			Err: fmt.Errorf("error %d: the user may not use the database %s: grant it", n, t.database)}
-	case n == errUnknownDatabase:
-		return say(drivers.ClassServer, "create the database or name another", err)
-	case n == errTooManyConns:
-		text := fmt.Sprintf("lower -clients, or raise max_connections (%d)", c.svc.about.maxConns)
-		return say(drivers.ClassLimit, text, err)
-	case n == errUserConns, n == errUserLimit:
-		return say(drivers.ClassLimit, "lower -clients, or raise max_user_connections", err)
-	case n != 0:
-		return say(drivers.ClassConnect, "the server refuses", err)
+// noConnection returns why there is no connection.
+func (s *service) noConnection(ctx context.Context, err error) error {
+	class, why := drivers.ClassConnect, "the server was reached and did not let in: is it MySQL or MariaDB?"
+	_, dialed := errors.AsType[*net.OpError](err)
+	switch certificate := drivers.CertificateHint(err); {
+	case meanings[numberOf(err)].remedy != "":
+		err = s.failed(ctx, time.Now(), err)
+		class, why = drivers.ClassOf(err), "the server refuses"
+	case numberOf(err) != 0:
+		why = "the server refuses"
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
 	case ctx.Err() != nil:
-		return say(drivers.ClassConnect, "no answer in time", ctx.Err())
+		why = "no answer in time"
 	case certificate != "":
-		return say(drivers.ClassConnect, certificate, err)
+		why = certificate
 	case errors.Is(err, mysql.ErrNoTLS):
-		return say(drivers.ClassConnect, "drop TLS or have the server offer it", err)
-	case c.wire != nil:
-		return say(drivers.ClassConnect, "the server was reached and did not let in: is it MySQL or MariaDB?", fault)
+		why = "drop TLS or have the server offer it"
+	case dialed:
+		why = "is a server there?"
 	}
-	return say(drivers.ClassConnect, "is a server there?", err)
-}
-
-// explain adds to an error of Open or Session how to correct it.
-func (s *service) explain(err error) error {
-	switch n := numberOf(err); n {
-	case errCommandDenied, errDatabaseDenied, errNeedsPrivilege:
-		return &drivers.Error{Class: drivers.ClassAuth, Op: "open", Err: fmt.Errorf(
-			"error %d: the user may not make a table in %s: grant CREATE, DROP, SELECT, INSERT, UPDATE and DELETE there",
-			n, s.target.database)}
-	}
-	return err
+	return &drivers.Error{Class: class, Op: "connect to " + redacted(s.target), Err: fmt.Errorf("%s: %w", why, err)}
 }
 
 // fail wraps err with the operation, unless it has one; nil stays nil.
@@ -196,20 +167,4 @@ func fail(op string, err error) error {
 		return err
 	}
 	return &drivers.Error{Class: drivers.ClassOf(err), Op: "mysql: " + op, Err: err}
-}
-
-// number parses a number that the server sent; it returns 0 for NULL and anything else.
-func number(v sqldriver.Value) int64 {
-	switch v := v.(type) {
-	case int64:
-		return v
-	case uint64:
-		return int64(v)
-	case float64:
-		return int64(v)
-	case string:
-		n, _ := strconv.ParseInt(v, 10, 64)
-		return n
-	}
-	return 0
 }

@@ -1,10 +1,10 @@
-// Asking the server what it is and what it has used.
+// What the server tells about itself.
 package mysql
 
 import (
 	"context"
-	"maps"
-	"slices"
+	"database/sql"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -12,146 +12,100 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// about is a server's description of itself.
-type about struct {
-	version, comment    string
-	maxConns, connected int64
-	userConns, ofUser   int64 // the limit of the user, or 0, and the user's connections
-	flush, syncBinlog   int64
-	binlog              bool
-	questions, in, out  int64
-	started             int64                    // in seconds since 1970; 0: unknown
-	limits              map[string]time.Duration // those that are set, of a holder or a statement
+// ask reads variables and counters of the server, and how many connections its user has, by their names in lower case.
+// Every user may read them.
+func (s *service) ask(ctx context.Context) (map[string]string, error) {
+	about := map[string]string{}
+	add := func(query string) error {
+		rows, err := s.own.QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return err
+			}
+			about[strings.ToLower(name)] = value
+		}
+		return rows.Err()
+	}
+	if err := add("SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'max_connections', " +
+		"'max_user_connections', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'wait_timeout', " +
+		"'max_statement_time', 'max_execution_time', 'innodb_lock_wait_timeout', 'idle_transaction_timeout', " +
+		"'idle_readonly_transaction_timeout')"); err != nil {
+		return nil, err
+	}
+	schema := "performance_schema"
+	if maria(about) {
+		schema = "information_schema"
+	}
+	// In one statement, the clock and the uptime are of the same moment.
+	return about, add("SELECT variable_name, variable_value FROM " + schema + ".global_status " +
+		"WHERE variable_name IN ('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected', 'Uptime') " +
+		"UNION ALL SELECT 'clock', UNIX_TIMESTAMP() UNION ALL SELECT 'of_user', COUNT(*) " +
+		"FROM information_schema.processlist WHERE user = SUBSTRING_INDEX(USER(), '@', 1)")
+}
+
+func maria(about map[string]string) bool {
+	return strings.Contains(about["version"]+about["version_comment"], "MariaDB")
 }
 
 // room returns the nearest limit of connections, by its name, and how many there are.
-func (a about) room() (limit string, most, used int) {
-	if a.userConns > 0 && a.userConns-a.ofUser < a.maxConns-a.connected {
-		return "max_user_connections", int(a.userConns), int(a.ofUser)
+func room(about map[string]string) (limit string, most, used int) {
+	all, ofUser := atoi(about["threads_connected"]), atoi(about["of_user"])
+	most, mine := atoi(about["max_connections"]), atoi(about["max_user_connections"])
+	if mine > 0 && mine-ofUser < most-all {
+		return "max_user_connections", mine, ofUser
 	}
-	return "max_connections", int(a.maxConns), int(a.connected)
+	return "max_connections", most, all
 }
 
-func (a about) maria() bool { return strings.Contains(a.version+a.comment, "MariaDB") }
-
-func (s *service) ask(ctx context.Context) (a about, err error) {
-	err = s.controlled(ctx, "inspect", func(c *conn) error {
-		for range asks {
-			begun, err := a.settings(ctx, c)
-			if err != nil {
-				return err
-			}
-			uptime, err := a.status(ctx, c)
-			if err != nil {
-				return err
-			}
-			ended, err := c.row(ctx, "SELECT UNIX_TIMESTAMP()")
-			if err != nil {
-				return err
-			}
-			if begun == number(ended[0]) {
-				a.started = begun - uptime
-				return nil
-			}
-		}
-		return nil
-	})
-	return a, err
-}
-
-// asks bounds how often a server is asked until its clock and its uptime, both in whole seconds, fit together.
-const asks = 3
-
-// settings reads what does not change, and the server's clock, in seconds since 1970.
-func (a *about) settings(ctx context.Context, c *conn) (clock int64, err error) {
-	row, err := c.row(ctx, "SELECT @@version, @@version_comment, @@max_connections, "+
-		"@@innodb_flush_log_at_trx_commit, @@sync_binlog, @@log_bin, UNIX_TIMESTAMP(), @@max_user_connections, "+
-		"(SELECT COUNT(*) FROM information_schema.processlist WHERE user = SUBSTRING_INDEX(USER(), '@', 1))")
-	if err != nil {
-		return 0, err
+// limit returns a time limit of the server's, 0 if it has none. All but max_execution_time are in seconds.
+func (s *service) limit(name string) time.Duration {
+	n, _ := strconv.ParseFloat(s.about[name], 64)
+	if name == "max_execution_time" {
+		n /= 1000
 	}
-	a.version, _ = row[0].(string)
-	a.comment, _ = row[1].(string)
-	a.maxConns, a.flush, a.syncBinlog, a.binlog = number(row[2]), number(row[3]), number(row[4]), number(row[5]) != 0
-	a.userConns, a.ofUser = number(row[7]), number(row[8])
-	return number(row[6]), nil
+	return time.Duration(n * float64(time.Second))
 }
 
-// readLimits reads the variables that end a holder's connection or a statement. Those that a server does not have are
-// missing in its answer.
-func (s *service) readLimits(ctx context.Context) error {
-	names := strings.Join(append(slices.Collect(maps.Values(settings)), s.limits...), "', '")
-	return s.controlled(ctx, "read limits", func(c *conn) error {
-		rows, err := c.rowsWithin(ctx, 0, "SHOW SESSION VARIABLES WHERE Variable_name IN ('"+names+"')")
-		s.about.limits = map[string]time.Duration{}
-		for _, row := range rows {
-			name, _ := row[0].(string)
-			value, _ := row[1].(string)
-			limit, bad := strconv.ParseFloat(value, 64)
-			if name = strings.ToLower(name); name == "max_execution_time" {
-				limit /= 1000 // the others are in seconds
-			}
-			if bad == nil && limit > 0 {
-				s.about.limits[name] = time.Duration(limit * float64(time.Second))
-			}
+// Inspect implements drivers.Inspector. The server does not tell its CPU time. It counts statements ("Questions"), and
+// not what happens inside them. Its id survives restarts, so the second of its start identifies a run.
+func (s *service) Inspect(ctx context.Context) (server drivers.Server, usage drivers.Usage, err error) {
+	err = s.controlled(ctx, "inspect", func(ctx context.Context, _ *sql.DB) error {
+		about, err := s.ask(ctx)
+		server.Name, server.Mode, server.Persistence = "mysql", "standalone", s.persistence(about)
+		if maria(about) {
+			server.Name = "mariadb"
 		}
+		server.Version, _, _ = strings.Cut(about["version"], "-")
+		server.RunID = fmt.Sprint(atoi(about["clock"]) - atoi(about["uptime"]))
+		server.ClientLimit, server.MaxClients, server.Connected = room(about)
+		usage = drivers.Usage{CPU: -1, Commands: int64(atoi(about["questions"])),
+			BytesIn: int64(atoi(about["bytes_received"])), BytesOut: int64(atoi(about["bytes_sent"]))}
 		return err
 	})
-}
-
-// status reads the server's counters and its uptime in seconds.
-func (a *about) status(ctx context.Context, c *conn) (uptime int64, err error) {
-	status, err := c.rowsWithin(ctx, 0, "SHOW GLOBAL STATUS WHERE Variable_name IN "+
-		"('Questions', 'Bytes_received', 'Bytes_sent', 'Threads_connected', 'Uptime')")
-	values := map[string]int64{}
-	for _, row := range status {
-		name, _ := row[0].(string)
-		values[strings.ToLower(name)] = number(row[1])
-	}
-	a.questions, a.in, a.out = values["questions"], values["bytes_received"], values["bytes_sent"]
-	a.connected, uptime = values["threads_connected"], values["uptime"]
-	return uptime, err
-}
-
-// runID identifies this run of the server by its start time. The server has an id of its own, but that survives
-// restarts.
-func (a about) runID() string {
-	if a.started == 0 {
-		return ""
-	}
-	return strconv.FormatInt(a.started, 10)
-}
-
-// Inspect implements drivers.Inspector with variables and status that every user may read. The server does not tell its
-// CPU time. It counts statements ("Questions"), and not what happens inside them.
-func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	a, err := s.ask(ctx)
-	if err != nil {
-		return drivers.Server{}, drivers.Usage{}, err
-	}
-	name := "mysql"
-	if a.maria() {
-		name = "mariadb"
-	}
-	version, _, _ := strings.Cut(a.version, "-")
-	server := drivers.Server{
-		Name: name, Version: version, Mode: "standalone", RunID: a.runID(), Persistence: s.persistence(a),
-	}
-	server.ClientLimit, server.MaxClients, server.Connected = a.room()
-	return server, drivers.Usage{CPU: -1, Commands: a.questions, BytesIn: a.in, BytesOut: a.out}, nil
+	return server, usage, err
 }
 
 // persistence returns what is on disk when a grant is answered. Row locks and user locks exist only in the server's
 // memory, whatever it does with its data.
-func (s *service) persistence(a about) string {
-	if s.Design.Traits.Session {
-		return "none"
-	}
+func (s *service) persistence(about map[string]string) string {
 	switch {
-	case a.flush != 1:
+	case s.Design.Traits.Session:
+		return "none"
+	case about["innodb_flush_log_at_trx_commit"] != "1":
 		return "fsync each second"
-	case a.binlog && a.syncBinlog != 1:
+	case about["log_bin"] == "ON" && about["sync_binlog"] != "1":
 		return "fsync each commit, binlog not"
 	}
 	return "fsync each commit"
+}
+
+// atoi returns a number that the server sent as text; 0 for anything else.
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -11,31 +12,127 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/lockbench/lockbench/drivers"
+	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/servers/servertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
-// A foreign table with the name that a run would use is left alone, with its content.
-func foreignTable(t *testing.T, cfg drivers.Config) {
+func open(t *testing.T, cfg drivers.Config) drivers.Service {
+	t.Helper()
+	cfg.Prefix = "test:"
+	return drivertest.Open(t, Driver, cfg)
+}
+
+func sessionOf(t *testing.T, svc drivers.Service) drivers.Session {
+	t.Helper()
+	return drivertest.SessionOf[drivers.Session](t, svc, 0)
+}
+
+func lease(key string) *drivers.Lease { return &drivers.Lease{Key: key, TTL: 5 * 60e9} }
+
+func holding(t *testing.T, s drivers.Session, key string) *drivers.Lease {
+	t.Helper()
+	l := lease(key)
+	if held, err := s.Try(t.Context(), l); !held || err != nil {
+		t.Fatalf("Try of %q: %v, %v", key, held, err)
+	}
+	return l
+}
+
+func release(t *testing.T, s drivers.Session, l *drivers.Lease, want bool) {
+	t.Helper()
+	if owned, err := s.Release(t.Context(), l); owned != want || err != nil {
+		t.Fatalf("Release of %q: %v, %v; want %v", l.Key, owned, err, want)
+	}
+}
+
+// inside returns the service within what Open returns.
+func inside(svc drivers.Service) *service {
+	if r, ok := svc.(rowService); ok {
+		return r.service
+	}
+	return svc.(*service)
+}
+
+// admin runs a statement on a connection of the service's own, and returns the number of rows.
+func admin(t *testing.T, svc drivers.Service, query string, args ...any) (n int) {
+	t.Helper()
+	rows, err := inside(svc).own.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		n++
+	}
+	return n
+}
+
+// tables returns how many tables of locks there are.
+func tables(t *testing.T, svc drivers.Service) int {
+	t.Helper()
+	return admin(t, svc, "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE()")
+}
+
+// One server is enough for the tests that do not harm it.
+func TestOnServer(t *testing.T) {
+	t.Parallel()
+	cfg := drivers.Config{Addrs: []string{servertest.MySQL(t, servers.Options{Conns: 123}).URL()}}
+	for name, test := range map[string]func(*testing.T, drivers.Config){
+		"cancelled open":    cancelledOpen,
+		"table":             table,
+		"shared table":      sharedTable,
+		"long names":        longNames,
+		"first row":         firstRow,
+		"fairness":          fairness,
+		"inspect":           inspect,
+		"cancelled wait":    cancelledWait,
+		"connection killed": connectionKilled,
+		"deadlock":          deadlock,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, cfg) })
+	}
+}
+
+// Open ends while the server makes the table, which a statement under way delays. It leaves no table.
+func cancelledOpen(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	svc := open(t, cfg)
-	admin(t, svc, "CREATE TABLE lb_taken (k VARBINARY(255) NOT NULL PRIMARY KEY)")
-	admin(t, svc, "INSERT INTO lb_taken VALUES ('theirs')")
-	taken := driver{tableName: func(string, string) string { return "lb_taken" }}
-	for _, lock := range []string{"unique-row", "row-lock"} {
-		cfg.Lock = lock
-		if _, err := taken.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "lb_taken") {
-			t.Errorf("%s: Open over a foreign table: %v", lock, err)
+	other, err := inside(svc).dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := tableName("test:", "row-lock")
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = other.wait(t.Context(), lease(""), "CREATE TABLE `"+slow+"` AS SELECT SLEEP(?)", 1000)
+	}()
+	waiting := func(state string) func() bool {
+		return func() bool {
+			return admin(t, svc, "SELECT 1 FROM information_schema.processlist WHERE info LIKE 'CREATE TABLE%' AND state LIKE ?", state) > 0
 		}
 	}
-	if n := admin(t, svc, "SELECT * FROM lb_taken"); n != 1 {
-		t.Errorf("the foreign table has %d rows, of 1", n)
+	testwait.Until(t, "the other statement has not begun", waiting("User sleep"))
+	ctx, cancel := context.WithCancel(t.Context())
+	opened := make(chan error, 1)
+	go func() {
+		cfg.Lock, cfg.Prefix = "row-lock", "test:"
+		_, err := Driver.Open(ctx, cfg)
+		opened <- err
+	}()
+	testwait.Until(t, "CREATE TABLE has not begun", waiting("Waiting for table metadata lock"))
+	cancel()
+	admin(t, svc, fmt.Sprint("KILL QUERY ", other.id))
+	<-over
+	if err := <-opened; !errors.Is(err, context.Canceled) {
+		t.Errorf("Open returned %v; want context.Canceled", err)
 	}
-	admin(t, svc, "DROP TABLE lb_taken")
+	if n := tables(t, svc); n > 0 {
+		t.Errorf("%d tables are left", n)
+	}
 }
 
 // Services with the same prefix use one table, and the last one to close drops it, even if the connection by which they
@@ -43,7 +140,6 @@ func foreignTable(t *testing.T, cfg drivers.Config) {
 func sharedTable(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	watcher := open(t, cfg)
-	const tables = "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE()"
 	for _, lock := range []string{"unique-row", "row-lock"} {
 		cfg.Lock = lock
 		first, second, third := open(t, cfg), open(t, cfg), open(t, cfg)
@@ -52,20 +148,23 @@ func sharedTable(t *testing.T, cfg drivers.Config) {
 		if held, err := a.Try(t.Context(), lease("k")); held || err != nil {
 			t.Errorf("%s: Try of what another service holds: %v, %v", lock, held, err)
 		}
-		in, _ := base(b)
-		cut := in.svc.keeper.conn
-		admin(t, watcher, "KILL ?", cut.id)
-		testwait.Until(t, "the connection is gone", func() bool { return !cut.alive() })
-		if c, err := in.svc.dial(t.Context(), forStatements); err != nil { // like every session that was cut as well
+		s := inside(second)
+		var id int64
+		if err := s.keeper.conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
 			t.Fatal(err)
-		} else {
-			c.close()
+		}
+		admin(t, watcher, fmt.Sprint("KILL ", id))
+		testwait.Until(t, "the connection is gone", func() bool { return !alive(s.keeper.conn) })
+		if c, err := s.sessions.Conn(t.Context()); err != nil { // like every session that was cut as well
+			t.Fatal(err)
+		} else if err = c.Close(); err != nil {
+			t.Error(err)
 		}
 		for i, svc := range []drivers.Service{first, third} {
 			if err := svc.Close(); err != nil {
 				t.Error(err)
 			}
-			if n := admin(t, watcher, tables); n != 1 {
+			if n := tables(t, watcher); n != 1 {
 				t.Fatalf("%s: %d tables after %d of 3 services have closed; want 1", lock, n, i+1)
 			}
 		}
@@ -73,11 +172,8 @@ func sharedTable(t *testing.T, cfg drivers.Config) {
 		if err := second.Close(); err != nil {
 			t.Error(err)
 		}
-		if n := admin(t, watcher, tables); n != 0 {
+		if n := tables(t, watcher); n != 0 {
 			t.Errorf("%s: %d tables are left", lock, n)
-		}
-		if _, err := in.svc.dial(t.Context(), forStatements); err == nil || admin(t, watcher, tables) != 0 {
-			t.Errorf("%s: a service that is closed connects (%v) or has made its table again", lock, err)
 		}
 	}
 }
@@ -86,118 +182,29 @@ func sharedTable(t *testing.T, cfg drivers.Config) {
 func table(t *testing.T, cfg drivers.Config) {
 	cfg.Lock = "get-lock"
 	watcher := open(t, cfg)
-	const tables = "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE()"
 	for _, lock := range []string{"unique-row", "row-lock"} {
 		cfg.Lock = lock
 		svc := open(t, cfg)
 		a, b := sessionOf(t, svc), sessionOf(t, svc)
-		release(t, a, holding(t, a, "k"), true)
-		in, _ := base(a)
-		if lock == "row-lock" {
-			admin(t, svc, in.svc.onTable("DELETE FROM `%`"))
-			l := holding(t, a, "k")
-			if held, err := b.Try(t.Context(), lease("k")); held || err != nil {
-				t.Errorf("Try of a key whose row was made again: %v, %v", held, err)
+		for _, loss := range []string{"DELETE FROM `%`", "DROP TABLE `%`"} {
+			release(t, a, holding(t, a, "k"), true)
+			discard(inside(svc).keeper.conn) // it keeps the table from being dropped
+			admin(t, svc, inside(svc).onTable(loss))
+			l := holding(t, b, "k")
+			if held, err := a.Try(t.Context(), lease("k")); held || err != nil {
+				t.Errorf("%s: Try of a key that is held, after %s: %v, %v", lock, loss, held, err)
 			}
-			release(t, a, l, true)
-			a.(*txSession).idle.close() // their transactions have seen the table, and would delay the next statement
-			b.(*txSession).idle.close()
+			release(t, b, l, true)
 		}
-		admin(t, svc, in.svc.onTable("DROP TABLE `%`"))
-		release(t, a, lease("k"), false)
-		l := holding(t, b, "k")
-		if held, err := a.Try(t.Context(), lease("k")); held || err != nil {
-			t.Errorf("%s: Try of a key that is held in a table that was made again: %v, %v", lock, held, err)
-		}
-		release(t, b, l, true)
 		holding(t, a, "left")
-		if n := admin(t, watcher, tables); n != 1 {
+		if n := tables(t, watcher); n != 1 {
 			t.Errorf("%s: %d tables; want 1", lock, n)
 		}
 		if err := svc.Close(); err != nil {
 			t.Error(err)
 		}
-		if n := admin(t, watcher, tables); n != 0 {
+		if n := tables(t, watcher); n != 0 {
 			t.Errorf("%s: %d tables are left", lock, n)
-		}
-	}
-}
-
-// More sessions than the server accepts: the error says how many it accepts, and the existing ones work.
-func TestTooManySessions(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("a server without a free connection: make test-all")
-	}
-	server := servertest.MySQL(t, servers.Options{Conns: 20})
-	cfg := config(server, nil)
-	for _, lock := range []string{"row-lock", "get-lock"} {
-		cfg.Lock = lock
-		svc := open(t, cfg)
-		if n := svc.Traits().MaxSessions; n < 1 || n > 20-reserved {
-			t.Errorf("%s: MaxSessions %d on a server of 20 connections", lock, n)
-		}
-		var err error
-		var list []drivers.Session
-		for err == nil && len(list) < 30 {
-			var s drivers.Session
-			if s, err = svc.Session(t.Context(), len(list)); err == nil {
-				list = append(list, s)
-			}
-		}
-		if drivers.ClassOf(err) != drivers.ClassLimit || !strings.Contains(err.Error(), "raise max_connections (20)") {
-			t.Errorf("%s: session %d: %v", lock, len(list), err)
-		}
-		release(t, list[0], holding(t, list[0], "k"), true)
-		if err := svc.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	cfg.Lock = "unique-row" // unique-row shares them
-	cfg.Conns, cfg.Clients = 3, 100
-	svc := open(t, cfg)
-	for range 100 {
-		s := sessionOf(t, svc)
-		release(t, s, holding(t, s, "k"), true)
-	}
-	if n := svc.Traits().MaxSessions; n != 0 {
-		t.Errorf("unique-row: MaxSessions %d", n)
-	}
-	if err := svc.Close(); err != nil {
-		t.Error(err)
-	}
-	t.Run("crash", func(t *testing.T) { crashAtTheLimit(t, config(server, nil)) })
-}
-
-// As many clients as the server accepts die one after the other and come again at once: their connections are freed,
-// here and on the server, and so is what they held.
-func crashAtTheLimit(t *testing.T, cfg drivers.Config) {
-	for _, cfg.Lock = range []string{"row-lock", "get-lock"} {
-		svc := open(t, cfg)
-		s := svc.(*service)
-		clients := make([]drivers.Session, svc.Traits().MaxSessions)
-		for i := range clients {
-			clients[i] = sessionOf(t, svc)
-		}
-		open := len(s.conns)
-		for range 3 {
-			for i, c := range clients {
-				testwait.Until(t, "the lock of a dead client is free", func() bool {
-					held, err := c.Try(t.Context(), lease("k"))
-					if err != nil {
-						t.Fatal(err)
-					}
-					return held
-				})
-				c.(drivers.Crasher).Crash()
-				clients[i] = sessionOf(t, svc)
-			}
-		}
-		if len(s.conns) != open {
-			t.Errorf("%s: %d connections before, and %d after", cfg.Lock, open, len(s.conns))
-		}
-		if err := svc.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -218,8 +225,9 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"password":   {func(c *drivers.Config) { c.Password = secret }, drivers.ClassAuth, "check user and password"},
 		"user":       {func(c *drivers.Config) { c.Username = "nobody" }, drivers.ClassAuth, "check user and password"},
-		"database":   {func(c *drivers.Config) { c.Database = "mysql" }, drivers.ClassAuth, "grant it"},
+		"database":   {func(c *drivers.Config) { c.Database = "mysql" }, drivers.ClassAuth, "grant CREATE"},
 		"no tables":  {func(c *drivers.Config) { c.Database = "information_schema" }, drivers.ClassAuth, "grant CREATE"},
+		"unknown":    {func(c *drivers.Config) { c.Database = "nothing" }, drivers.ClassAuth, "or name another"},
 		"no address": {func(c *drivers.Config) { c.Addrs = nil }, drivers.ClassOther, "exactly one"},
 		"nobody":     {func(c *drivers.Config) { c.Addrs = []string{"127.0.0.1:1/"} }, drivers.ClassOther, "write host:port"},
 		"no server":  {func(c *drivers.Config) { c.Addrs = []string{"mysql://127.0.0.1:1/db"} }, drivers.ClassConnect, "is a server there?"},
@@ -268,30 +276,22 @@ func longNames(t *testing.T, cfg drivers.Config) {
 
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 300)
-	for _, tt := range []struct{ key, lock, row string }{
-		{"lb:1/a-b.c", "lb:1/a-b.c", "lb:1/a-b.c"},
-		{"Key", "", "Key"},
-		{"a_b", "a_b", "a_b"},
-		{"a#b", "", "a#b"},
-		{strings.Repeat("k", 64), strings.Repeat("k", 64), strings.Repeat("k", 64)},
-		{strings.Repeat("k", 65), "", strings.Repeat("k", 65)},
-		{long, "", ""},
+	for key, plain := range map[string]bool{
+		"lb:1/a-b.c": true, "a_b": true, long[:64]: true, long[:65]: false, "Key": false, "a#b": false, long: false,
 	} {
-		lock, row := lockName(tt.key), rowName(tt.key)
-		hashed := hash(tt.key)
-		if tt.lock != "" && lock != tt.lock || tt.lock == "" && !strings.HasSuffix(lock, hashed) || len(lock) > maxLockName {
-			t.Errorf("the lock of %q is %q", tt.key, lock)
+		if got := lockName(key); (got == key) != plain || len(got) > maxLockName {
+			t.Errorf("the lock of %q is %q", key, got)
 		}
-		if tt.row != "" && row != tt.row || tt.row == "" && !strings.HasSuffix(row, hashed) || len(row) > maxRowName {
-			t.Errorf("the row of %q is %q", tt.key, row)
+		if got := string(rowName(key)); (got == key) != (len(key) <= 255) || len(got) > maxRowName {
+			t.Errorf("the row of %q is %q", key, got)
 		}
 	}
 	for prefix, want := range map[string]string{
-		"lockbench:Run-1:": "lb_lockbench_run_1_", "": "lb__", long: "lb_" + strings.Repeat("x", 44) + "_", "é`; --": "lb__",
+		"lockbench:Run-1:": "lb_lockbench_run_1_", "": "lb__", long: "lb_" + long[:44] + "_", "é`; --": "lb__",
 	} {
-		name := newTableName(prefix, "row-lock")
-		if !strings.HasPrefix(name, want) || len(name) != len(want)+16 || len(name) > maxTableName ||
-			name == newTableName(prefix, "unique-row") || name == newTableName(prefix+"x", "row-lock") {
+		name := tableName(prefix, "row-lock")
+		if !strings.HasPrefix(name, want) || len(name) != len(want)+16 ||
+			name == tableName(prefix, "unique-row") || name == tableName(prefix+"x", "row-lock") {
 			t.Errorf("a table for %q: %q", prefix, name)
 		}
 	}
@@ -309,40 +309,13 @@ func inspect(t *testing.T, cfg drivers.Config) {
 			t.Errorf("%+v", usage)
 		}
 	}
-	s := &service{kind: uniqueRow}
-	for want, a := range map[string]about{
-		"fsync each commit":             {flush: 1, binlog: true, syncBinlog: 1},
-		"fsync each commit, binlog not": {flush: 1, binlog: true},
-		"fsync each second":             {flush: 0},
+	for _, tt := range []struct{ flush, binlog, sync, want string }{
+		{"1", "ON", "1", "fsync each commit"}, {"1", "ON", "0", "fsync each commit, binlog not"}, {"0", "OFF", "0", "fsync each second"},
 	} {
-		if got := s.persistence(a); got != want {
-			t.Errorf("%+v: %q", a, got)
+		about := map[string]string{"innodb_flush_log_at_trx_commit": tt.flush, "log_bin": tt.binlog, "sync_binlog": tt.sync}
+		if got := (&service{kind: uniqueRow}).persistence(about); got != tt.want {
+			t.Errorf("%v: %q", about, got)
 		}
-	}
-}
-
-// Errors of the server that this one does not cause, or not easily.
-func TestErrors(t *testing.T) {
-	c := &conn{svc: &service{}}
-	for n, want := range map[uint16]drivers.Class{
-		errTooManyConns: drivers.ClassLimit, errUserConns: drivers.ClassLimit, errExecutionTime: drivers.ClassEnded,
-		errReadOnlyMode: drivers.ClassReadOnly, errReadOnlyTx: drivers.ClassReadOnly,
-		errCommandDenied: drivers.ClassAuth, 1064: drivers.ClassServer,
-	} {
-		if got := drivers.ClassOf(c.failed(t.Context(), &mysql.MySQLError{Number: n})); got != want {
-			t.Errorf("error %d is of class %q; want %q", n, got, want)
-		}
-	}
-	for n, want := range map[uint16]bool{errLockWait: true, errDeadlock: true, errNowait: true, errInterrupted: false} {
-		if got := contended(fail("try", &mysql.MySQLError{Number: n})); got != want {
-			t.Errorf("error %d is contention: %v", n, got)
-		}
-	}
-	if fail("try", nil) != nil {
-		t.Error("no error became one")
-	}
-	if err := fail("try", errClosed); drivers.ClassOf(err) != drivers.ClassClosed || !errors.Is(err, errClosed) {
-		t.Errorf("%v of class %q", err, drivers.ClassOf(err))
 	}
 }
 
@@ -406,9 +379,11 @@ func TestTLS(t *testing.T) {
 	}
 	cfg.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
 	cfg.TLS.RootCAs.AppendCertsFromPEM(text)
-	svc := open(t, cfg)
-	s := sessionOf(t, svc)
-	release(t, s, holding(t, s, "k"), true)
+	for _, lock := range []string{"unique-row", "get-lock"} {
+		cfg.Lock = lock
+		s := sessionOf(t, open(t, cfg))
+		release(t, s, holding(t, s, "k"), true)
+	}
 	cfg.TLS.ServerName = "elsewhere.example"
 	if _, err := Driver.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "(-tls-server-name)") {
 		t.Errorf("a certificate for another name: %v", err)

@@ -1,266 +1,139 @@
 // The table of a run: made by the first service that opens with its prefix, and dropped by the last one that closes.
-// Names of tables, rows and user locks, each with its own limits on the server.
+// And the names of tables, rows and user locks, each with its own limits on the server.
 package mysql
 
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base32"
-	"errors"
+	"database/sql"
+	sqldriver "database/sql/driver"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 )
 
-const errTableExists = 1050
-
-// tableMark begins the comment on every table that this driver has made. A table without it belongs to someone else.
-const tableMark = "locks of a lockbench run, to be dropped after it"
-
-// maxKeepers is the highest number of services that may use one table.
-const maxKeepers = 64
-
-// keeper is the connection that registers a service as a user of the table. It has one of a few user locks named after
-// the table: a service that closes and finds no other one taken is the last. One more lock is held while that is
-// checked, and while the table is made or dropped.
+// keeper is the connection that keeps the table from being dropped by other services: its transaction has seen it.
 type keeper struct {
 	sync.Mutex
-	conn *conn   // nil without a table
-	lost []*conn // earlier ones
-}
-
-// openTable makes the table, or uses the one that another service with the same prefix has made. A table of that name
-// without the mark belongs to someone else and is left alone. The server would go on to make the table if ctx ended
-// meanwhile; so that ends Open only afterwards.
-func (s *service) openTable(ctx context.Context, name string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.keeper.Lock()
-	defer s.keeper.Unlock()
-	if err := s.keep(context.WithoutCancel(ctx), name); err != nil {
-		return fail("open the table "+name, err)
-	}
-	s.table = name // set once: sessions read it without the mutex
-	return ctx.Err()
+	conn *sql.Conn
 }
 
 // keep makes sure of the keeper's connection, a new one if it was lost, and of the table.
-func (s *service) keep(ctx context.Context, name string) error {
-	if c := s.keeper.conn; c != nil {
-		if c.alive() {
-			return nil
-		}
-		c.close()
-		s.keeper.conn, s.keeper.lost = nil, append(s.keeper.lost, c)
-	}
-	c, err := s.dial(ctx, forControl)
-	if err != nil {
-		return err
-	}
-	err = s.alone(ctx, c, name, func() error {
-		for n := range maxKeepers {
-			row, err := c.row(ctx, "SELECT GET_LOCK(?, 0)", keeperName(s.target.database, name, n))
-			if err != nil {
-				return err
-			}
-			if number(row[0]) == 1 {
-				return s.makeTable(ctx, c, name)
-			}
-		}
-		return fmt.Errorf("%d services use it: close some, or give this one another prefix", maxKeepers)
-	})
-	if err != nil {
-		c.close()
-		s.keeper.lost = append(s.keeper.lost, c)
-		return err
-	}
-	s.keeper.conn = c
-	return nil
-}
-
-// keepUnlessBusy is keep for a caller that needs something else: it leaves the work to the next caller if another one is at it,
-// or if it fails.
-func (s *service) keepUnlessBusy(ctx context.Context) {
-	if s.keeper.TryLock() {
-		defer s.keeper.Unlock()
-		if s.keeper.conn != nil {
-			_ = s.keep(ctx, s.table)
-		}
-	}
-}
-
-// alone calls f while no other service opens or closes the table.
-func (s *service) alone(ctx context.Context, c *conn, name string, f func() error) error {
-	guard := keeperName(s.target.database, name, maxKeepers)
-	row, err := c.rowWithin(ctx, c.io, "SELECT GET_LOCK(?, ?)", guard, int64((c.io+time.Second-1)/time.Second))
-	if err != nil {
-		return err
-	}
-	if number(row[0]) != 1 {
-		return errors.New("another service is opening or closing it, and does not come to an end")
-	}
-	err = f()
-	if _, free := c.row(ctx, "SELECT RELEASE_LOCK(?)", guard); err == nil {
-		err = free
-	}
-	return err
-}
-
-// keeperName returns the name of a user lock, which is visible on the whole server.
-func keeperName(database, table string, n int) string {
-	return lockName(fmt.Sprintf("lockbench-table:%s.%s/%d", database, table, n))
-}
-
-func (s *service) makeTable(ctx context.Context, c *conn, name string) error {
-	_, _, err := c.exec(ctx, fmt.Sprintf("CREATE TABLE `%s` (%s) ENGINE=InnoDB COMMENT='%s'", name, s.columns, tableMark))
-	if err == nil {
-		s.rows.Clear()
+func (s *service) keep(ctx context.Context) error {
+	s.keeper.Lock()
+	defer s.keeper.Unlock()
+	if s.table == "" || s.closed() || s.keeper.conn != nil && alive(s.keeper.conn) {
 		return nil
 	}
-	if numberOf(err) == errTableExists {
-		switch ours, asking := isOurs(ctx, c, name); {
-		case asking != nil:
-			return asking
-		case ours:
-			return nil
+	sent := time.Now()
+	c, err := s.own.Conn(ctx)
+	settings := "SET SESSION autocommit = 0, wait_timeout = 2147483"
+	if _, has := s.about["idle_transaction_timeout"]; has {
+		settings += ", idle_transaction_timeout = 0"
+	}
+	for _, query := range []string{
+		settings, createTable + s.columns + ") ENGINE=InnoDB",
+		"SELECT 1 FROM `%` LIMIT 0", // it reads no row, and so does not keep the server from cleaning up old versions
+	} {
+		if err == nil {
+			_, err = c.ExecContext(ctx, s.onTable(query))
 		}
 	}
-	return err
-}
-
-// isOurs reports whether this driver has made a table of that name.
-func isOurs(ctx context.Context, c *conn, name string) (bool, error) {
-	row, err := c.row(ctx, "SELECT table_comment FROM information_schema.tables "+
-		"WHERE table_schema = DATABASE() AND table_name = ?", []byte(name))
-	if len(row) == 0 || err != nil {
-		return false, err
+	if err == nil {
+		s.keeper.conn = c
+	} else if c != nil {
+		discard(c)
 	}
-	comment, _ := row[0].(string)
-	return strings.HasPrefix(comment, tableMark), nil
+	return fail("open the table "+s.table, s.failed(ctx, sent, err))
 }
 
-// restore makes the table again on a server that came back without it.
+const createTable = "CREATE TABLE IF NOT EXISTS `%` ("
+
+// restore makes the table on a server that came back without it.
 func (s *service) restore(ctx context.Context) error {
-	return s.controlled(ctx, "create the table again", func(c *conn) error {
-		return s.makeTable(ctx, c, s.table) // unless another session was faster
-	})
+	sent := time.Now()
+	_, err := s.own.ExecContext(ctx, s.onTable(createTable)+s.columns+") ENGINE=InnoDB")
+	return s.failed(ctx, sent, err)
 }
 
-// dropTable drops the table if no other service uses it.
-func (s *service) dropTable(ctx context.Context) error {
+// dropTable drops the table, unless another service keeps it. It may have to wait for a moment for the connections of this
+// service that have just ended. MariaDB is asked again and again; MySQL waits a second itself, and others with it.
+func (s *service) dropTable() error {
 	s.keeper.Lock()
 	defer s.keeper.Unlock()
 	if s.table == "" {
 		return nil
 	}
-	if err := s.keep(ctx, s.table); err != nil {
-		return err
+	if s.keeper.conn != nil {
+		discard(s.keeper.conn)
 	}
-	c := s.keeper.conn
-	defer c.close()
-	s.keeper.conn = nil                  // otherwise a session that connects now would make it again
-	for _, lost := range s.keeper.lost { // the server may still keep their locks
-		if err := c.kill(ctx, lost); err != nil {
-			return err
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.IO())
+	defer cancel()
+	c, err := s.own.Conn(ctx)
+	if err == nil {
+		defer discard(c)
+		_, err = c.ExecContext(ctx, "SET SESSION lock_wait_timeout = 0")
+	}
+	for start := time.Now(); err == nil; time.Sleep(10 * time.Millisecond) {
+		if _, err = c.ExecContext(ctx, s.onTable("DROP TABLE IF EXISTS `%`")); err == nil {
+			return nil
+		}
+		if numberOf(err) == errLockWait && time.Since(start) < 200*time.Millisecond {
+			err = nil
 		}
 	}
-	return s.alone(ctx, c, s.table, func() error {
-		names := make([]any, maxKeepers)
-		for n := range names {
-			names[n] = keeperName(s.target.database, s.table, n)
-		}
-		row, err := c.row(ctx, "SELECT IS_USED_LOCK(?)"+strings.Repeat(", IS_USED_LOCK(?)", maxKeepers-1), names...)
-		if err != nil {
-			return err
-		}
-		own, last := "", true
-		for n, id := range row {
-			switch {
-			case id == nil:
-			case number(id) == c.id:
-				own = names[n].(string)
-			default:
-				last = false
-			}
-		}
-		if !last { // the server notices a closed connection late, and the next service to close would still find this lock
-			_, err := c.row(ctx, "SELECT RELEASE_LOCK(?)", own)
-			return err
-		}
-		if ours, err := isOurs(ctx, c, s.table); err != nil || !ours {
-			return err
-		}
-		return c.drop(ctx, s.table)
-	})
+	if numberOf(err) == errLockWait {
+		return nil
+	}
+	return fmt.Errorf("mysql: close: the table %s is left in the database %s: %w", s.table, s.target.DBName, err)
 }
 
-func (c *conn) drop(ctx context.Context, table string) error {
-	// By default, it waits a day for a transaction that has seen the table, and later clients wait for it.
-	if _, _, err := c.exec(ctx, "SET SESSION lock_wait_timeout = ?", int64(max(1, c.io/time.Second/2))); err != nil {
-		return err
-	}
-	_, _, err := c.exec(ctx, "DROP TABLE IF EXISTS `"+table+"`")
-	return err
-}
+// discard closes a connection, so that the pool does not lend it again.
+func discard(c *sql.Conn) { _ = c.Raw(func(any) error { return sqldriver.ErrBadConn }) }
+
+// onTable puts the table in the place of % in a statement.
+func (s *service) onTable(query string) string { return strings.Replace(query, "%", s.table, 1) }
 
 const (
-	maxTableName = 64
-	maxRowName   = 255 // of the column; an index takes at least 767 bytes everywhere
-	maxLockName  = 64  // MySQL's limit; MariaDB takes 192
+	maxRowName  = 255 // of the column; an index takes at least 767 bytes everywhere
+	maxLockName = 64  // MySQL's limit for names of user locks and of tables; MariaDB takes 192 for the former
 )
 
-// newTableName returns the name of the table for all services with the same prefix and the same design: the letters and
-// digits of the prefix, and 64 bits of a hash of both.
-func newTableName(prefix, design string) string {
-	const front, tail = "lb_", 16
+// tableName returns the name of the table for all services with the same prefix and the same design: the letters and
+// digits of the prefix, and a hash of both.
+func tableName(prefix, design string) string {
 	name := strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
-			return r
-		case 'A' <= r && r <= 'Z':
-			return r + 'a' - 'A'
+		if strange(r) || strings.ContainsRune(":./-", r) {
+			return '_'
 		}
-		return '_'
-	}, prefix), "_")
-	name = name[:min(len(name), maxTableName-len(front)-1-tail)]
-	sum := sha256.Sum256([]byte(design + "\x00" + prefix))
-	return fmt.Sprintf("%s%s_%x", front, name, sum[:tail/2])
+		return r
+	}, strings.ToLower(prefix)), "_")
+	const rest = len("lb__") + 16
+	return "lb_" + name[:min(len(name), maxLockName-rest)] + "_" + hash(design + "\x00" + prefix)[:16]
 }
 
-// rowName returns the key or, if that is too long for the column, its beginning and a hash of all of it.
-func rowName(key string) string {
-	if len(key) <= maxRowName {
-		return key
+// rowName returns the key, or a hash of it if it is too long for the column.
+func rowName(key string) []byte {
+	if len(key) > maxRowName {
+		key = hash(key)
 	}
-	tail := hash(key)
-	return key[:maxRowName-len(tail)] + tail
+	return []byte(key)
 }
 
-// lockName returns the name of the user lock for a key. The server ignores case in names, and more under some
-// collations, and limits their length. So a short key of lower-case letters, digits and a few signs is used as it is.
-// Any other one is replaced by its beginning, with other characters substituted, and a hash of the whole key, which
-// begins with a sign that is not among them.
+// lockName returns the key, or a hash of it if the server might take it for another one: it limits the length of the
+// names of user locks, and ignores case, and more under some collations.
 func lockName(key string) string {
-	plain := true
-	clean := strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', strings.ContainsRune(":._/-", r):
-			return r
-		}
-		plain = false
-		return '_'
-	}, key)
-	if plain && len(key) <= maxLockName {
-		return key
+	if len(key) > maxLockName || strings.ContainsFunc(key, strange) {
+		return "#" + hash(key)
 	}
-	tail := hash(key)
-	return clean[:min(len(clean), maxLockName-len(tail))] + tail
+	return key
 }
 
-// hash returns a # and 130 bits of the key's hash, as lower-case letters and digits.
-func hash(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return "#" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:26]
+// strange reports whether a character is not plain in names: a lower-case letter, a digit or one of a few signs.
+func strange(r rune) bool {
+	return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune(":._/-", r))
 }
+
+// hash returns 124 bits of the key's hash.
+func hash(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key)))[:31] }
