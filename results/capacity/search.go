@@ -43,8 +43,8 @@ const (
 
 	turns       = 12 // trials that a candidate gets of a budget that is just enough for all
 	maxTrials   = 32 // of one candidate in its search
-	spareTrials = 1 // that time is kept for besides those that confirm: one that something disturbs does not count
-	bestFew     = 3 // candidates that are confirmed, if there are as many
+	spareTrials = 1  // that time is kept for besides those that confirm: one that something disturbs does not count
+	bestFew     = 3  // candidates that are confirmed, if there are as many
 
 	queueLimits   = 5 // times what may wait if the last of the queue is just in time
 	minQueueLimit = 100
