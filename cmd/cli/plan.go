@@ -23,6 +23,7 @@ import (
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
+	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
@@ -49,9 +50,8 @@ func (p *program) planCommand() *cobra.Command {
 var answers = kind[*capacity.Answer]{
 	document: report.Plan,
 	exit: func(a *capacity.Answer) int {
-		works := func(c capacity.CandidateAnswer) bool { return c.Verdict != capacity.Failed }
-		if len(a.Candidates) > 0 && !slices.ContainsFunc(a.Candidates, works) {
-			return exitError
+		if a.Verdict == capacity.Undecided && len(a.Candidates) > 0 && a.Candidates[0].Verdict == capacity.Failed {
+			return exitError // no trial worked of the best, nor of any
 		}
 		return map[capacity.Verdict]int{
 			capacity.RulesOut: exitRegressed, capacity.Violated: exitViolated, capacity.Undecided: exitInconclusive,
@@ -119,7 +119,7 @@ func (s *search) print(w io.Writer) error {
 	}
 	s.announcePlan(say)
 	if _, more := s.known.Next(); !more {
-		say("nothing would be run")
+		say("nothing would be run: %s", report.Plan(s.answer()).Title)
 	}
 	return err
 }
@@ -129,10 +129,11 @@ func (s *search) announcePlan(say func(string, ...any)) {
 	for _, line := range s.skipped {
 		say("left out: %s", line)
 	}
+	most := ""
 	if s.Most > 0 {
-		say("no trial has more than %s", report.PlanLevel(s.Axis, s.Most))
+		most = ", at most " + report.PlanLevel(s.Axis, s.Most) + " in a trial"
 	}
-	say("%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), seconds(s.Time()))
+	say("%s%s, at most %s of trials", format.Plural(len(s.Candidates), "design"), most, seconds(s.Time()))
 }
 
 // search runs trials as long as there is something to learn, and writes the answer, also after an interruption.
@@ -196,19 +197,24 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	if s.options.on("quiet") {
 		return nil
 	}
-	c, about := s.known.Candidate(t.Candidate), &capacity.Answer{Axis: s.Axis, Asked: s.Asked}
+	words := func(r capacity.Reason) string {
+		why, _ := report.PlanReason(&capacity.Answer{Axis: s.Axis, Asked: s.Asked}, r)
+		return why
+	}
+	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
 	found := format.Percent(last.Share.Mid) + " late"
 	if last.Left != (capacity.Reason{}) {
-		why, _ := report.PlanReason(about, last.Left)
-		why, _, _ = strings.Cut(why, "; ") // the main reason
+		why, _, _ := strings.Cut(words(last.Left), "; ") // the main reason
 		found = "does not count: " + why
 	}
 	if c.Verdict != capacity.Undecided {
-		why, _ := report.PlanReason(about, c.Why)
-		found += strings.TrimSuffix(fmt.Sprintf("; %s: %s", c.Verdict, why), ": ")
+		found += strings.TrimSuffix(fmt.Sprintf("; %s: %s", c.Verdict, words(c.Why)), ": ")
 	}
 	s.say("%d: %s at %s (%s): %s", s.trials, c.Name, report.PlanLevel(s.Axis, t.Level), t.Stage, found)
+	if last.Left.Code == capacity.Others || c.Why.Code == capacity.Others {
+		s.sayOnce("warning: other programs keep this machine busy: unless they end, the answer may be undecided")
+	}
 	return nil
 }
 
@@ -243,12 +249,9 @@ func stopGrowing(t capacity.Trial) func(workloads.Snapshot) string {
 		return nil
 	}
 	const snapshots = 4 // a second; see workloads.Run.Progress
-	over, holding := time.Second, 0.0
-	for _, g := range t.Plan.Groups() {
-		over = max(over, g.Burst)
-		holding = max(holding, g.Hold.Seconds())
-	}
-	limit := int64(t.QueueLimit) + int64(t.Level*holding) // holders are under way, too
+	over := max(time.Second, t.Plan.Longest(func(l *spec.Load) time.Duration { return l.Burst }))
+	holding := t.Plan.Longest(func(l *spec.Load) time.Duration { return l.Hold })
+	limit := int64(t.QueueLimit) + int64(t.Level*holding.Seconds()) // holders are under way, too
 	var pending []int64
 	return func(s workloads.Snapshot) string {
 		pending = append(pending, s.Pending)

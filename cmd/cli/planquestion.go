@@ -132,25 +132,20 @@ func questionOf(
 // trial has an open loop, unless it is about clients.
 func (q *question) read(stdin io.Reader) error {
 	o := q.options
-	r, rate, clients, slo := reader{o: o}, o.get("rate"), o.get("clients"), o.get("slo")
+	r, rate, slo := reader{o: o}, o.get("rate"), o.get("slo")
 	ignore := func(opt *option) { opt.text, opt.from = opt.def, fromDefault }
+	asked, most, level := rate, o.get("max-rate"), constantRate
+	if clients := o.get("max-clients"); clients.text != "" {
+		if rate.text != "" || most.text != "" {
+			return o.complain(clients, "it is about clients of a closed loop, which have no -rate and no -max-rate")
+		}
+		q.Axis, asked, most, level = capacity.Clients, o.get("clients"), clients, clientCount
+	}
+	q.Asked, q.Most = scalar(&r, asked.name, level), scalar(&r, most.name, level)
 	q.need = list(&r, "need", parseText)
 	q.Seed = scalar(&r, "seed", spec.ParseSeed)
 	q.Budget = scalar(&r, "budget", within(spec.ParseTime, 1, math.MaxInt64, "must be more than 0"))
-	q.Asked = scalar(&r, "rate", constantRate)
-	q.Most = scalar(&r, "max-rate", constantRate)
-	if most := o.get("max-clients"); most.text != "" {
-		q.Axis = capacity.Clients
-		q.Most = float64(scalar(&r, "max-clients", within(spec.ParseInt, 1, maxPlanClients, "must be a number of clients")))
-		if q.Asked > 0 || o.text("max-rate") != "" {
-			return usageErrorf("%s: it is about clients of a closed loop, which have no -rate and no -max-rate", most.written())
-		}
-		if clients.text != "" {
-			q.Asked = float64(scalar(&r, "clients", within(spec.ParseInt, 1, maxPlanClients, "must be a number of clients")))
-		}
-		ignore(clients)
-	}
-	ignore(rate) // it is about all arrivals, of which classes have shares
+	ignore(asked) // a rate is of all arrivals, of which classes have shares
 	if r.err == nil {
 		r.err = o.readWorkload(stdin)
 	}
@@ -164,16 +159,22 @@ func (q *question) read(stdin io.Reader) error {
 		return r.err
 	}
 	ignore(o.get("shared")) // a plan cannot tell what others took from what a lock can do
-	switch plain := o.workload == nil || o.workload.Classes == nil; {
+	switch {
 	case q.Axis == capacity.Clients:
 		ignore(rate)
-	case plain:
+	case o.workload == nil || o.workload.Classes == nil:
 		ignore(o.get("think")) // arrivals come whatever clients do
 		if rate.text == "" && o.get("burst").isDefault() {
 			rate.text = "1" // for that of a trial: an open loop reads more settings
 		}
 	}
 	return nil
+}
+
+// clientCount reads a number of clients; nothing is 0.
+func clientCount(text string) (float64, error) {
+	n, err := within(spec.ParseInt, 1, maxPlanClients, "must be a number of clients")(text)
+	return float64(n), err
 }
 
 // constantRate reads one rate; nothing is 0.
