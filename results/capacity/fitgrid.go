@@ -32,11 +32,11 @@ type grid struct {
 	shape   shape
 	service []float64 // S in seconds, with margin more places at either end for the noise
 	margin  int
-	kernels []kernel  // of each noise
-	prior   []float64 // log, of each cell
-	rate    []float64 // sustainable rate of each place
-	byRate  []int32   // places in the order of rate
-	over    float64   // see censored
+	kernels [][]float64 // of each noise
+	prior   []float64   // log, of each cell
+	rate    []float64   // sustainable rate of each place
+	byRate  []int32     // places in the order of rate
+	over    float64     // see censored
 }
 
 func newGrid(s shape, guess, allowed float64) *grid {
@@ -44,7 +44,7 @@ func newGrid(s shape, guess, allowed float64) *grid {
 	for _, sd := range gridNoise {
 		g.kernels = append(g.kernels, newKernel(sd/gridStep))
 	}
-	g.margin = g.kernels[len(g.kernels)-1].half()
+	g.margin = len(g.kernels[len(g.kernels)-1]) / 2
 	n := int((gridBelow+gridAbove)/gridStep) + 1
 	for i := range n + 2*g.margin {
 		g.service = append(g.service, guess*math.Exp(float64(i-g.margin)*gridStep-gridBelow))
@@ -59,113 +59,70 @@ func newGrid(s shape, guess, allowed float64) *grid {
 			}
 		}
 	}
-	g.rate = make([]float64, 0, len(priorC2)*len(gridNoise)*n)
 	for _, c2 := range g.shape.scatter() {
-		for _, noise := range gridNoise {
-			g.rate = append(g.rate, g.sustainable(c2, noise, allowed)...)
-		}
+		g.rate = append(g.rate, g.sustainable(c2, allowed)...)
 	}
 	g.byRate = orderOf(g.rate)
 	return g
 }
 
-// kernel is a normal distribution at places of S: weights of those a stride apart, with the middle one in the middle.
-type kernel struct {
-	weights []float64
-	stride  int
-}
-
-// half returns how far the kernel reaches.
-func (k *kernel) half() int { return len(k.weights) / 2 * k.stride }
-
-// newKernel returns the kernel with a standard deviation in places. If that is small, it has three weights with the
-// same variance; if it is large, a fifth of it is close enough.
-func newKernel(sd float64) kernel {
-	if sd < 1 {
-		return kernel{[]float64{sd * sd / 2, 1 - sd*sd, sd * sd / 2}, 1}
-	}
-	k := kernel{stride: max(1, int(sd/5))}
-	half := int(math.Ceil(3.5 * sd / float64(k.stride)))
-	sum := 0.0
+// newKernel returns the weights of a normal distribution at places of S, with a standard deviation in places.
+func newKernel(sd float64) (weights []float64) {
+	half, sum := int(math.Ceil(3.5*sd)), 0.0
 	for i := -half; i <= half; i++ {
-		z := float64(i*k.stride) / sd
-		k.weights = append(k.weights, math.Exp(-z*z/2))
+		z := float64(i) / sd
+		weights = append(weights, math.Exp(-z*z/2))
 		sum += math.Exp(-z * z / 2)
 	}
-	for i := range k.weights {
-		k.weights[i] /= sum
+	for i := range weights {
+		weights[i] /= sum
 	}
-	return k
+	return weights
 }
 
 // places returns the number of values of S without the margins.
 func (g *grid) places() int { return len(g.service) - 2*g.margin }
 
 // noisy puts the mean of over, which is given for all of g.service, over the machine's noise into out.
-func (g *grid) noisy(out, over []float64, k *kernel) {
+func (g *grid) noisy(out, over, kernel []float64) {
 	for i := range out {
-		sum, at := 0.0, g.margin+i-k.half()
-		for _, w := range k.weights {
-			sum += over[at] * w
-			at += k.stride
+		sum := 0.0
+		for j, w := range kernel {
+			sum += over[g.margin-len(kernel)/2+i+j] * w
 		}
 		out[i] = sum
 	}
 }
 
-// sustainable returns the rate at which the share of late arrivals is the allowed one, for each S. It is solved at
-// every few of them, and ln(rate·S), which is smooth, is interpolated by parabolas.
-func (g *grid) sustainable(c2, noise, allowed float64) []float64 {
-	const stride = 6
-	var knots []float64
+// sustainable returns the rate at which the share of late arrivals is the allowed one, for each noise and S. It goes down
+// in steps of the rate, and interpolates the log of the share between two of them.
+func (g *grid) sustainable(c2, allowed float64) []float64 {
+	const widest, step = 1 << 60, 1.03 // times that the first rate may be off; from one rate to the next
 	n := g.places()
-	next, slope := 0.0, 0.0
-	for at := 0; at < n+2*stride; at += stride {
-		service := g.service[g.margin] * math.Exp(float64(at)*gridStep)
-		log := g.solve(service, c2, noise, math.Log(allowed), next)
-		if at > 0 {
-			slope = log - knots[len(knots)-1]
+	exact, mean := make([]float64, len(g.service)), make([]float64, n)
+	rates, above := make([]float64, n*len(g.kernels)), make([]float64, n*len(g.kernels))
+	first := 1 / g.service[0]
+	rate := first
+	for g.shape.late(rate, g.service[0], c2) <= allowed && rate < widest*first {
+		rate *= 2
+	}
+	for open := len(rates); open > 0; rate /= step {
+		for i, service := range g.service {
+			exact[i] = g.shape.late(rate, service, c2)
 		}
-		next = log + slope
-		knots = append(knots, log)
-	}
-	out := make([]float64, n)
-	for i := range out {
-		k, part := i/stride, float64(i%stride)/stride
-		here, after := knots[k+1]-knots[k], knots[k+2]-knots[k+1]
-		out[i] = math.Exp(knots[k]+part*here+part*(part-1)/2*(after-here)) / g.service[g.margin+i]
-	}
-	return out
-}
-
-// solve returns ln(rate·service) at which the mean share over the noise is the allowed one, given the logarithm of
-// that, by bisection about a guess.
-func (g *grid) solve(service, c2, noise, allowed, guess float64) float64 {
-	slower := make([]float64, len(noiseNodes))
-	for i, z := range noiseNodes {
-		slower[i] = service * math.Exp(noise*z)
-	}
-	off := func(log float64) float64 { // of the log of the share, from the allowed one
-		sum, rate := 0.0, math.Exp(log)/service
-		for i, slow := range slower {
-			sum += noiseWeights[i] * g.shape.late(rate, slow, c2)
+		for k := range g.kernels {
+			g.noisy(mean, exact, g.kernels[k])
+			for i, share := range mean {
+				at, off := k*n+i, math.Log(share/allowed+impossible)
+				if rates[at] == 0 && (off <= 0 || rate*widest < first) {
+					rates[at] = rate * math.Pow(step, off/min(off-above[at], -1e-9))
+					open--
+				}
+				above[at] = off
+			}
 		}
-		return math.Log(sum+1e-300) - allowed
 	}
-	const (
-		first     = 0.005 // of a bracket
-		widest    = 50    // no rate is that far from a guess: e^50 times
-		precision = 1e-4
-	)
-	low, high := guess-first, guess+first
-	for step := 2 * first; off(low) > 0 && step < widest; step *= 2 {
-		low, high = low-step, low
-	}
-	for step := 2 * first; off(high) < 0 && step < widest; step *= 2 {
-		low, high = high, high+step
-	}
-	load := bisect(math.Exp(low), math.Exp(high), precision, func(load float64) bool { return off(math.Log(load)) < 0 })
-	return math.Log(load)
+	return rates
 }
 
 // bisect returns the highest value from low to high for which a condition holds that holds up to some value, with a
@@ -180,22 +137,6 @@ func bisect(low, high, precision float64, holds func(float64) bool) float64 {
 	}
 	return low
 }
-
-// noiseNodes and noiseWeights integrate over a normal distribution. They are evenly spaced: the share has a corner
-// where the queue is overloaded, for which Gauss and Hermite's have too few beyond two deviations.
-var noiseNodes, noiseWeights = func() (nodes, weights []float64) {
-	const half, reach = 10, 3.5
-	sum := 0.0
-	for i := -half; i <= half; i++ {
-		z := reach * float64(i) / half
-		nodes, weights = append(nodes, z), append(weights, math.Exp(-z*z/2))
-		sum += math.Exp(-z * z / 2)
-	}
-	for i := range weights {
-		weights[i] /= sum
-	}
-	return nodes, weights
-}()
 
 // likelihood returns the log of the likelihood of a trial, for each cell.
 func (g *grid) likelihood(o Observation) []float32 {
@@ -212,7 +153,7 @@ func (g *grid) likelihood(o Observation) []float32 {
 				exact[i] = was
 			}
 			for j := range g.kernels {
-				g.noisy(mean, exact, &g.kernels[j])
+				g.noisy(mean, exact, g.kernels[j])
 				for _, p := range mean {
 					out = append(out, float32(math.Log(p+impossible)))
 				}

@@ -105,7 +105,7 @@ func (l loop) late(clients, service, c2 float64) float64 {
 	others := max(0, clients-1) / max(1, clients) // of the clients at a key, those that an arrival finds
 	at := func(busy float64) float64 { return busy / (1 - busy*others) }
 	// The throughput is that at which the clients are all at some key, or thinking.
-	throughput := bisect(0, 1/(l.keys.hottest()*service*max(others, 1e-9)), 1e-9, func(rate float64) bool {
+	throughput := bisect(0, 1/(l.keys.hottest()*service*max(others, 1e-9)), 1e-6, func(rate float64) bool {
 		sum := rate * l.think
 		for _, g := range l.keys {
 			sum += float64(g.count) * at(rate*g.share*service)
