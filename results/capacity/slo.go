@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,41 +31,33 @@ type Objective struct {
 // Allowed returns the share that may be late.
 func (o Objective) Allowed() float64 { return 1 - o.Quantile }
 
-// name returns the figure of the objective as metrics are called: "response.p99".
-func (o Objective) name(closed bool) string {
-	figure := map[bool]string{false: "response.p", true: "acquire.p"}[closed]
-	return figure + strings.TrimSuffix(spec.FormatShare(o.Quantile), "%")
-}
-
-// Of returns an objective as ParseSLO reads it, and the name of its figure.
+// Of returns an objective as ParseSLO reads it, and its figure as metrics are called: "response.p99".
 func (s SLO) Of(o Objective) (text, figure string) {
-	figure = o.name(s.Closed)
+	figure = map[bool]string{false: "response.p", true: "acquire.p"}[s.Closed] +
+		strings.TrimSuffix(spec.FormatShare(o.Quantile), "%")
 	return figure + "<" + spec.Brief(o.Limit), figure
 }
 
 // Strictest returns the objective that allows the fewest late arrivals.
 func (s SLO) Strictest() Objective { return s.Objectives[len(s.Objectives)-1] }
 
-const (
-	minQuantile = 0.5    // below it, most arrivals may be late
-	maxQuantile = 0.9999 // above it, no trial has enough arrivals
-	maxLimit    = time.Hour
+const maxLimit = time.Hour
+
+// Above p99.99 no trial has enough arrivals, and below p50 most may be late.
+var (
+	quantileBelow = regexp.MustCompile(`^(response|acquire)\.p([5-9]\d)\.?(\d{0,2})\s*<([^<>=≤≥]+)$`)
+	errorsBelow   = regexp.MustCompile(`^errors\s*<([^<>=≤≥]+)$`)
 )
 
 // ParseSLO reads conditions that are separated by commas, in any order: quantiles from p50 to p99.99 of the response
-// (or of acquisitions, for a closed loop) that are below a time, of which there must be one at least; errors below a
-// share; and violations=0, which changes nothing. Blanks may stand around names and values.
+// (or of acquisitions, for a closed loop) that are below a time, of which there must be one at least, written p99.9 or
+// p999; errors below a share; and violations=0, which changes nothing. Blanks may stand around names and values.
 func ParseSLO(text string) (s SLO, err error) {
-	seen := map[string]bool{}
 	for part := range strings.SplitSeq(text, ",") {
-		name, err := s.condition(strings.TrimSpace(part))
-		if err == nil && seen[name] {
-			err = errors.New("has a limit already: leave one out")
+		part = strings.TrimSpace(part)
+		if err := s.condition(part); err != nil {
+			return SLO{}, fmt.Errorf("%q: %w", part, err)
 		}
-		if err != nil {
-			return SLO{}, fmt.Errorf("%q: %w", strings.TrimSpace(part), err)
-		}
-		seen[name] = true
 	}
 	if len(s.Objectives) == 0 {
 		return SLO{}, errors.New("a limit of the response has to be there too, such as response.p99<20ms")
@@ -72,11 +65,12 @@ func ParseSLO(text string) (s SLO, err error) {
 	slices.SortFunc(s.Objectives, func(a, b Objective) int { return cmp.Compare(a.Quantile, b.Quantile) })
 	var words []string
 	for i, o := range s.Objectives {
-		if i > 0 && o.Limit <= s.Objectives[i-1].Limit {
+		text, figure := s.Of(o)
+		if words = append(words, text); i > 0 && o.Quantile == s.Objectives[i-1].Quantile {
+			return SLO{}, fmt.Errorf("%s has two limits: leave one out", figure)
+		} else if i > 0 && o.Limit <= s.Objectives[i-1].Limit {
 			return SLO{}, errors.New("a lower quantile is never longer than a higher one: lower its limit")
 		}
-		text, _ := s.Of(o)
-		words = append(words, text)
 	}
 	if s.HasErrors {
 		words = append(words, "errors<"+spec.FormatShare(s.Errors))
@@ -85,48 +79,36 @@ func ParseSLO(text string) (s SLO, err error) {
 	return s, nil
 }
 
-// condition reads one condition, and returns what it is about.
-func (s *SLO) condition(text string) (name string, err error) {
-	name, value, less := strings.Cut(text, "<")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+// condition reads one condition.
+func (s *SLO) condition(text string) (err error) {
+	share, quantile := errorsBelow.FindStringSubmatch(text), quantileBelow.FindStringSubmatch(text)
 	switch {
 	case strings.ReplaceAll(text, " ", "") == "violations=0":
-		return "violations", nil
-	case !less || strings.ContainsAny(name+value, "<>=≤≥"):
-		return "", errors.New("write a figure, < and its upper limit, as in response.p99<20ms and errors<0.1%")
-	case name == "errors":
+		return nil
+	case share != nil && s.HasErrors:
+		return errors.New("errors have two limits: leave one out")
+	case share != nil:
 		s.HasErrors = true
-		s.Errors, err = spec.ParseShare(value)
+		s.Errors, err = spec.ParseShare(strings.TrimSpace(share[1]))
 		if err == nil && (s.Errors == 0 || s.Errors == 1) {
 			err = errors.New("write the share that may fail, between 0 and 100 %, such as 0.1%")
 		}
-		return name, err
+		return err
+	case quantile == nil:
+		return errors.New("write a quantile from p50 to p99.99 and a time, or the share that may fail, as in " +
+			"response.p99<20ms,errors<0.1%; with -max-clients it is acquire.p99")
 	}
-	figure, quantile, _ := strings.Cut(name, ".")
-	closed := figure == "acquire"
-	if figure != "response" && !closed || len(s.Objectives) > 0 && closed != s.Closed {
-		return "", errors.New("objectives are of response, or with -max-clients of acquire, and of errors")
+	o, closed := Objective{}, quantile[1] == "acquire"
+	if o.Quantile, err = spec.ParseShare(quantile[2] + "." + quantile[3] + "0%"); err != nil {
+		return err
 	}
-	o := Objective{}
-	if o.Quantile, err = parseQuantile(quantile); err != nil {
-		return "", err
-	}
-	if o.Limit, err = spec.ParseTime(value); err == nil && (o.Limit <= 0 || o.Limit > maxLimit) {
+	o.Limit, err = spec.ParseTime(strings.TrimSpace(quantile[4]))
+	switch {
+	case err == nil && (o.Limit <= 0 || o.Limit > maxLimit):
 		err = fmt.Errorf("the limit is a time up to %s, such as 20ms", spec.Brief(maxLimit))
+	case len(s.Objectives) > 0 && closed != s.Closed:
+		err = errors.New("objectives are of response, or with -max-clients of acquire, and not of both")
 	}
 	s.Closed, s.Objectives = closed, append(s.Objectives, o)
-	return o.name(closed), err
-}
-
-// parseQuantile reads p99, p99.9 or, as other metrics of lockbench are named, p999.
-func parseQuantile(text string) (float64, error) {
-	digits, ok := strings.CutPrefix(text, "p")
-	if len(digits) > 2 && !strings.Contains(digits, ".") {
-		digits = digits[:2] + "." + digits[2:]
-	}
-	share, err := spec.ParseShare(digits + "%")
-	if !ok || err != nil || share < minQuantile || share > maxQuantile {
-		return 0, fmt.Errorf("%q is no quantile that a trial can bound: write p50 to p99.99", text)
-	}
-	return share, nil
+	return err
 }
