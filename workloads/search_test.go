@@ -51,7 +51,7 @@ func TestSearch(t *testing.T) {
 			q := &capacity.Question{SLO: spec.Must(capacity.ParseSLO(k.slo)), Seed: uint64(i + 1), Budget: time.Hour}
 			c := capacity.Candidate{Name: "memory mutex", Plan: p}
 			for range k.keys {
-				c.Shares = append(c.Shares, 1/float64(k.keys))
+				q.Shares = append(q.Shares, 1/float64(k.keys))
 			}
 			if q.Candidates = []capacity.Candidate{c}; q.SLO.Closed {
 				q.Axis, q.Most = capacity.Clients, 400

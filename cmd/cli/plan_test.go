@@ -292,10 +292,8 @@ func TestPlanOfPresets(t *testing.T) {
 	for _, name := range presets.Names() {
 		t.Run(name, func(t *testing.T) {
 			q := inquire(t, "-driver rueidis -lock set-nx -workload "+name)
-			for i := range q.Candidates {
-				if a := capacity.Analyse(&q.Question, &q.Candidates[i]); a.Impossible.Code != "" {
-					t.Error(a.Impossible)
-				}
+			if a := capacity.Analyse(&q.Question); a.Impossible.Code != "" {
+				t.Error(a.Impossible)
 			}
 			trial, more := capacity.NewSearch(&q.Question).Next()
 			if !more || trial.Level <= 0 || trial.Plan.Clients < 1 {

@@ -123,7 +123,7 @@ func questionOf(
 	}
 	for i := range q.Cells { // the servers that are started have room for this many, whose arrivals nobody has asked for
 		p := &q.Cells[i].Plan
-		p.Clients, p.Rate, p.Burst = q.MostClients(i), spec.Rate{}, 0
+		p.Clients, p.Rate, p.Burst = q.MostClients(), spec.Rate{}, 0
 	}
 	return q, nil
 }
@@ -286,14 +286,15 @@ func (q *question) addCandidates() {
 	if q.Axis == capacity.Rates && q.Asked == 0 && (!plain || rate.from == fromFile) {
 		q.Asked = capacity.Offered(load)
 	}
-	shares, weights := make([]float64, load.Keys), capacity.ArrivalShares(load)
+	q.Shares = make([]float64, load.Keys)
+	weights := capacity.ArrivalShares(load)
 	for i, g := range load.Groups() {
 		for key, share := range shape.Shares(g.KeyDist, load.Keys, max(1, g.Clients)) {
-			shares[key] += weights[i] * share
+			q.Shares[key] += weights[i] * share
 		}
 	}
-	slices.SortFunc(shares, func(a, b float64) int { return cmp.Compare(b, a) })
-	fixed := q.Axis == capacity.Rates &&
+	slices.SortFunc(q.Shares, func(a, b float64) int { return cmp.Compare(b, a) })
+	q.FixedClients = q.Axis == capacity.Rates &&
 		(clients.from > fromFile || clients.from == fromFile && rate.from == fromFile && plain)
 	for i, cell := range q.Cells {
 		p := cell.Plan
@@ -301,10 +302,10 @@ func (q *question) addCandidates() {
 		if plain {
 			p.Rate = spec.Rate{}
 		}
-		if plain && !fixed {
+		if plain && !q.FixedClients {
 			p.Clients = 0
 		}
 		q.Candidates = append(q.Candidates, capacity.Candidate{Name: q.Name(i), Plan: p,
-			Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong, FixedClients: fixed, Shares: shares})
+			Traits: workloads.Recorded(cell.Traits), Wrong: cell.Wrong})
 	}
 }

@@ -67,21 +67,30 @@ func (t *track) byChance() bool {
 	return p > alpha*(1+1e-9)/float64(len(t.q.Candidates))
 }
 
-// crowded returns that other programs used many of the cores in most trials, as they did in the median of these; empty
-// if they did not, or nobody knows.
-func (t *track) crowded() Reason {
+// inMost returns the reason that holds for most of the trials, as in the median of those; empty if there is none.
+func inMost(trials []observed, of func(r *results.Record) Reason) Reason {
 	var all []Reason
-	for _, o := range t.trials {
-		of := float64(o.record.Env.CPUs)
-		if l := o.record.Limit(); !l.Mixed && l.Others > 0 && l.Others >= neighbourShare*of {
-			all = append(all, Reason{Code: Others, Cores: l.Others, Of: of})
+	for _, o := range trials {
+		if why := of(o.record); why.Code != "" {
+			all = append(all, why)
 		}
 	}
-	if 2*len(all) <= len(t.trials) {
+	if 2*len(all) <= len(trials) {
 		return Reason{}
 	}
 	slices.SortFunc(all, func(a, b Reason) int { return cmp.Compare(a.Cores, b.Cores) })
 	return all[len(all)/2]
+}
+
+// crowded returns that other programs used many of the cores in most trials; empty if they did not, or nobody knows.
+func (t *track) crowded() Reason {
+	return inMost(t.trials, func(r *results.Record) Reason {
+		l, of := r.Limit(), float64(r.Env.CPUs)
+		if l.Mixed || l.Others <= 0 || l.Others < neighbourShare*of {
+			return Reason{}
+		}
+		return Reason{Code: Others, Cores: l.Others, Of: of}
+	})
 }
 
 // machine returns why the last trial that did not count did not, and what was carried all the same.
@@ -98,23 +107,12 @@ func (t *track) machine() (why Reason) {
 // atMost returns which level t carries at the most, and what keeps it from more: failures, or its server in most of the
 // trials that broke the goals.
 func (t *track) atMost() Reason {
-	why, broke, used := Reason{Code: AtMost}, 0, 0
 	if _, broken := t.failing(); broken > 0 && broken <= t.asked {
-		sum := t.pool(t.trialsAt(broken, t.asked))
-		n := sum.tallies[len(t.goals)-1]
+		n := t.pool(t.trialsAt(broken, t.asked)).tallies[len(t.goals)-1]
 		return Reason{Code: Failing, Level: broken, Share: n.share(), Allowed: t.q.SLO.Errors}
 	}
-	for _, o := range t.counted() {
-		if t.keeps(&o) {
-			continue
-		}
-		broke++
-		if r := fullServer(o.record); r.Code != "" {
-			if used++; 2*used > broke {
-				why = r
-			}
-		}
-	}
+	why := inMost(t.those(func(o *observed) bool { return o.left.Code == "" && !t.keeps(o) }), fullServer)
+	why.Code = cmp.Or(why.Code, AtMost)
 	why.Level = t.estimate().High
 	return why
 }
@@ -123,13 +121,9 @@ func (t *track) atMost() Reason {
 func (s *Search) Answer(env results.Env) *Answer {
 	q := s.q
 	a := &Answer{Schema: AnswerVersion, SLO: q.SLO.Text, Axis: q.Axis, Asked: q.Asked, Most: q.Most, Env: env,
-		Budget: q.Time(), Spent: s.spent, Analysis: []Analysis{}, Candidates: []CandidateAnswer{}}
-	for i, t := range s.tracks {
+		Budget: q.Time(), Spent: s.spent, Analysis: []Analysis{Analyse(q)}, Candidates: []CandidateAnswer{}}
+	for i := range s.tracks {
 		a.Candidates = append(a.Candidates, s.Candidate(i))
-		load := Analyse(q, t.c)
-		if !slices.ContainsFunc(a.Analysis, func(n Analysis) bool { return n.Load == load.Load }) {
-			a.Analysis = append(a.Analysis, load)
-		}
 	}
 	a.Warnings = s.warnings(a)
 	slices.SortStableFunc(a.Candidates, func(a, b CandidateAnswer) int {
@@ -138,24 +132,18 @@ func (s *Search) Answer(env results.Env) *Answer {
 			cmp.Compare(cmp.Or(b.Sustains.Mid, b.Sustains.Low), cmp.Or(a.Sustains.Mid, a.Sustains.Low)),
 			slices.Compare(a.Response, b.Response))
 	})
-	a.Verdict = overall(a.Candidates)
+	a.Verdict = overall(a.Candidates[0].Verdict, a.Candidates[len(s.tracks)-1].Verdict)
 	return a
 }
 
-// overall returns the verdict on the whole question. A violation comes before all else: some candidate is not a lock,
-// and whoever runs a plan in a script has to hear of it.
-func overall(list []CandidateAnswer) Verdict {
-	n := map[Verdict]int{}
-	for _, a := range list {
-		n[a.Verdict]++
-	}
+// overall returns the verdict on the whole question, given those on the best candidate and on the last. A violation
+// comes before all else: some candidate is not a lock, and whoever runs a plan in a script has to hear of it.
+func overall(best, last Verdict) Verdict {
 	switch {
-	case n[Violated] > 0:
-		return Violated
-	case n[Sustains] > 0:
-		return Sustains
-	case n[RulesOut] > 0 && n[RulesOut] == len(list):
-		return RulesOut
+	case last == Violated, best == last && last == RulesOut:
+		return last
+	case best == Sustains:
+		return best
 	}
 	return Undecided
 }
@@ -164,8 +152,12 @@ func overall(list []CandidateAnswer) Verdict {
 func (s *Search) Candidate(i int) CandidateAnswer {
 	t := s.tracks[i]
 	a := CandidateAnswer{Name: t.c.Name, Plan: t.c.Plan, Traits: t.c.Traits, Wrong: t.c.Wrong,
-		Cost: results.UnknownCost(), Points: t.points()}
+		Cost: results.UnknownCost()}
 	a.Verdict, a.Why = t.judge()
+	for _, o := range t.trials {
+		a.Points = append(a.Points, Point{Level: o.level, Share: o.tallies[t.binding()].interval(),
+			P99: o.record.Latency[figures[t.q.Axis]].P99, Arrivals: o.arrivals, Stage: o.stage, Left: o.left})
+	}
 	if len(t.trials) > 0 {
 		last := t.trials[len(t.trials)-1].record
 		a.Server, a.Traits = last.Server, last.Traits
@@ -218,39 +210,25 @@ func (t *track) sustains(atLeast bool, v Verdict) Range {
 	return Range{r.Low, max(r.Low, r.Mid), max(r.Low, r.High)}
 }
 
-// points returns the trials.
-func (t *track) points() (list []Point) {
-	i := 0
-	if t.fits != nil {
-		i = t.binding()
-	}
-	for _, o := range t.trials {
-		p := Point{Level: o.level, Share: o.tallies[i].interval(), P99: o.record.Latency[figures[t.q.Axis]].P99,
-			Arrivals: o.arrivals, Stage: o.stage, Left: o.left}
-		list = append(list, p)
-	}
-	return list
-}
-
 // warnings returns what changes how the figures are read, the most important first.
 func (s *Search) warnings(a *Answer) (list []Reason) {
-	left, shared := map[Code]int64{}, false
-	for i, t := range s.tracks {
+	left, shared := Reason{Code: LeftOut}, false
+	for _, t := range s.tracks {
 		if r := t.crowded(); r.Code != "" && list == nil {
 			list = append(list, r)
 		}
-		for n, o := range t.trials {
-			left[a.Candidates[i].Points[n].Left.Code]++
-			shared = shared || o.record.Server.Kind == "private" || o.record.Server.Kind == "embedded"
+		for _, o := range t.trials {
+			if o.left.Code != "" {
+				left.N, left.Text = left.N+1, string(o.left.Code)
+			}
+			shared = shared || !o.record.Server.Elsewhere() && o.record.Server.Kind != "external"
 		}
 	}
 	if shared {
 		list = append(list, Reason{Code: SharedHost, Of: float64(a.Env.CPUs)})
 	}
-	for _, code := range []Code{Machine, Slow, Others, Host, Partial} {
-		if left[code] > 0 {
-			list = append(list, Reason{Code: LeftOut, N: left[code], Text: string(code)})
-		}
+	if left.N > 0 {
+		list = append(list, left)
 	}
 	return list
 }

@@ -36,24 +36,23 @@ const (
 type Question struct {
 	Axis       Axis
 	SLO        SLO
-	Asked      float64 // level that has to be sustained; 0: the most is wanted
-	Most       float64 // level that no trial exceeds; 0: no limit
-	Candidates []Candidate
+	Asked      float64       // level that has to be sustained; 0: the most is wanted
+	Most       float64       // level that no trial exceeds; 0: no limit
+	Candidates []Candidate   // all with the same load
 	Budget     time.Duration // of measuring, warm-ups and the time around a trial included; 0: see Time
 	Seed       uint64
+
+	// Shares are those of the keys of all arrivals, the most wanted key first; they add up to 1.
+	Shares       []float64
+	FixedClients bool // the user has said how many clients serve the arrivals
 }
 
 // Candidate is a lock under the load: a cell that has no level yet.
 type Candidate struct {
 	Name   string         // what tells it from the other candidates
-	Plan   spec.Plan      // Rate, Clients, Warmup and Duration are the search's, but for Clients if FixedClients
+	Plan   spec.Plan      // Rate, Clients, Warmup and Duration are the search's, but for Clients if they are fixed
 	Traits results.Traits // that the design claims
 	Wrong  string         // what is wrong with it, the main risk first
-
-	FixedClients bool // the user has said how many clients serve the arrivals
-
-	// Shares are those of the keys of all arrivals, the most wanted key first; they add up to 1.
-	Shares []float64
 }
 
 // Stage is a part of a plan.
@@ -166,7 +165,7 @@ type Answer struct {
 	Partial string        `json:"partial,omitempty"` // why it ended before its time
 
 	Verdict    Verdict           `json:"verdict"`
-	Analysis   []Analysis        `json:"analysis"`   // one for each load among the candidates
+	Analysis   []Analysis        `json:"analysis"`   // of the load
 	Candidates []CandidateAnswer `json:"candidates"` // ranked, the best first
 	Warnings   []Reason          `json:"warnings,omitempty"`
 	Skipped    []string          `json:"skipped,omitempty"` // what was no candidate, and why

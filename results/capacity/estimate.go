@@ -68,8 +68,8 @@ func (t *track) binding() (least int) {
 // occupied returns for how long a lock occupies its key, in seconds; as planned, or a guess, if no trial tells. At
 // rates far beyond what is kept a lock may collapse, so that the trial counts in which it was the shortest.
 func (t *track) occupied() float64 {
-	hold, _ := holds(&t.c.Plan)
-	if waiting(&t.c.Plan) == 0 {
+	hold, _ := holds(t.q.load())
+	if waiting(t.q.load()) == 0 {
 		hold = 0
 	}
 	return cmp.Or(t.measured(), max(guessedOccupied, hold))
@@ -85,7 +85,7 @@ func (t *track) measured() (least float64) {
 			gap = handoff.Mean
 		}
 		each := gap.Seconds() + (total(hold)+total(o.record.Latency[results.Recovery]))/float64(max(1, hold.Count))
-		if hold.Count > 0 && waiting(&t.c.Plan) > 0 && (least == 0 || each < least) {
+		if hold.Count > 0 && waiting(t.q.load()) > 0 && (least == 0 || each < least) {
 			least = each
 		}
 	}

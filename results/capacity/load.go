@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/spec"
 )
 
@@ -58,23 +58,21 @@ func ArrivalShares(p *spec.Plan) []float64 {
 	return shares
 }
 
-// MostClients returns how many clients a trial of the candidate may have.
-func (q *Question) MostClients(candidate int) int {
-	if q.Axis == Clients {
-		return int(q.Most)
-	}
-	p := q.at(&q.Candidates[candidate], cmp.Or(q.Most, spec.MaxRate))
-	return p.Clients
+// load returns the load, as the plan of any candidate has it.
+func (q *Question) load() *spec.Plan { return &q.Candidates[0].Plan }
+
+// MostClients returns how many clients a trial may have.
+func (q *Question) MostClients() int {
+	return q.at(*q.load(), cmp.Or(q.Most, spec.MaxRate)).Clients
 }
 
-// Allows reports whether a trial of the candidate may be p, as far as its level and clients are concerned.
-func (q *Question) Allows(candidate int, p *spec.Plan) bool {
-	return p.Clients <= q.MostClients(candidate) && (q.Most == 0 || !above(q.Level(p), q.Most))
+// Allows reports whether a trial may be p, as far as its level and clients are concerned.
+func (q *Question) Allows(p *spec.Plan) bool {
+	return p.Clients <= q.MostClients() && (q.Most == 0 || !above(q.Level(p), q.Most))
 }
 
-// at returns the plan of c at a level.
-func (q *Question) at(c *Candidate, level float64) spec.Plan {
-	p := c.Plan
+// at returns p with the load at a level.
+func (q *Question) at(p spec.Plan, level float64) spec.Plan {
 	p.Ops = 0
 	if q.Axis == Clients {
 		p.Clients = max(1, int(level))
@@ -82,7 +80,7 @@ func (q *Question) at(c *Candidate, level float64) spec.Plan {
 	}
 	shares, opened := arrivalShares(&p)
 	if len(p.Classes) == 0 {
-		p.Load = q.opened(c, p.Load, level)
+		p.Load = q.opened(p.Load, level)
 		return p
 	}
 	p.Classes = slices.Clone(p.Classes)
@@ -90,7 +88,7 @@ func (q *Question) at(c *Candidate, level float64) spec.Plan {
 	for i := range p.Classes {
 		l := &p.Classes[i].Load
 		if shares[i] > 0 {
-			*l = q.opened(c, *l, level*shares[i])
+			*l = q.opened(*l, level*shares[i])
 		}
 		if opened {
 			l.Think, l.ThinkDist = 0, spec.Times{}
@@ -102,7 +100,7 @@ func (q *Question) at(c *Candidate, level float64) spec.Plan {
 
 // opened returns l as an open loop with a rate, and with clients for a response that takes the longest limit. Those of
 // a burst all come at once: as many as the rate asks for at the least, unless that is more than any trial may have.
-func (q *Question) opened(c *Candidate, l spec.Load, rate float64) spec.Load {
+func (q *Question) opened(l spec.Load, rate float64) spec.Load {
 	if l.Burst > 0 {
 		clients := rate * l.Burst.Seconds()
 		whole := math.Ceil(clients * (1 - 1e-9))
@@ -116,14 +114,14 @@ func (q *Question) opened(c *Candidate, l spec.Load, rate float64) spec.Load {
 	l.Rate = spec.Must(spec.ParseRate(text))
 	l.Arrival = cmp.Or(l.Arrival, spec.Poisson)
 	l.Think, l.ThinkDist = 0, spec.Times{}
-	if c.FixedClients {
+	if q.FixedClients {
 		return l
 	}
 	busy := rate * (q.SLO.Strictest().Limit + l.Hold).Seconds() // Little's law
 	busy += spareDeviations*math.Sqrt(busy) + spareClients
 	l.Clients = min(maxClients, int(math.Ceil(busy)))
 	if l.KeyDist.Kind == spec.KeysOwn {
-		l.Clients = min(l.Clients, c.Plan.Keys)
+		l.Clients = min(l.Clients, q.load().Keys)
 	}
 	return l
 }
@@ -177,13 +175,12 @@ func waiting(p *spec.Plan) (share float64) {
 	return share
 }
 
-// queues returns the shares of the places where arrivals of c queue: the keys, or if nobody waits for one the server
-// alone.
-func (c *Candidate) queues() []float64 {
-	if waiting(&c.Plan) == 0 {
+// queues returns the shares of the places where arrivals queue: the keys, or if nobody waits for one the server alone.
+func (q *Question) queues() []float64 {
+	if waiting(q.load()) == 0 {
 		return []float64{1}
 	}
-	return c.Shares
+	return q.Shares
 }
 
 // holds returns the mean hold of the arrivals in seconds, over all groups, and the squared coefficient of variation.
@@ -204,23 +201,18 @@ func holds(p *spec.Plan) (mean, scv float64) {
 	return mean, scv
 }
 
-// describe returns the load of p in words: "zipf:1.1 on 100 keys, hold 5 ms".
+// describe returns the load of p as it is typed: "keys 100, key-dist zipf:1.1, hold 5ms".
 func describe(p *spec.Plan) string {
-	keys, hold := format.Plural(p.Keys, "key"), format.Exact(p.Hold)
-	switch {
-	case len(p.Classes) > 0:
-		mean, _ := holds(p)
-		return fmt.Sprintf("%d classes on %s, mean hold %s", len(p.Classes), keys, format.Duration(nanoseconds(mean)))
-	case p.HoldDist != (spec.Times{}):
-		hold = p.HoldDist.String()
+	if len(p.Classes) > 0 {
+		return fmt.Sprintf("keys %d, %d classes", p.Keys, len(p.Classes))
 	}
-	if p.Keys > 1 {
-		keys = cmp.Or(p.KeyDist.String(), "uniform") + " on " + keys
+	var words []string
+	for _, name := range []string{"keys", "key-dist", "hold", "burst"} {
+		if s, _ := spec.Find(name); s.Text(p, &p.Load) != "" {
+			words = append(words, name+" "+s.Text(p, &p.Load))
+		}
 	}
-	if p.Burst > 0 {
-		hold += ", bursts each " + format.Exact(p.Burst)
-	}
-	return keys + ", hold " + hold
+	return strings.Join(words, ", ")
 }
 
 func nanoseconds(seconds float64) time.Duration { return time.Duration(seconds*1e9 + 0.5) }

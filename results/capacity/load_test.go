@@ -49,12 +49,12 @@ func TestAt(t *testing.T) {
 			[]want{{42, "800", spec.Poisson}, {18, "200", spec.Poisson}}, true, 1000,
 		},
 	} {
-		cand := Candidate{Plan: c.plan, FixedClients: c.fixed}
 		if _, opened := arrivalShares(&c.plan); opened != c.opened {
 			t.Errorf("%s: opened %v", c.name, opened)
 		}
-		q := asked(p99Under20ms, 0, 0)
-		p := q.at(&cand, 1000)
+		q := asked(p99Under20ms, 0, 1)
+		q.FixedClients, q.Candidates[0].Plan = c.fixed, c.plan
+		p := q.at(c.plan, 1000)
 		sum := 0
 		for i, g := range p.Groups() {
 			sum += g.Clients
@@ -101,9 +101,9 @@ func TestHolds(t *testing.T) {
 
 // TestRareClass has a class that is one in ten thousand arrivals, at the lowest rate.
 func TestRareClass(t *testing.T) {
-	c := Candidate{Plan: spec.Plan{Keys: 1, Classes: []spec.Class{{Load: spec.Load{Rate: rate("1")}}, {Load: spec.Load{Rate: rate("9999")}}}}}
-	q := asked("response.p99<1s", 0, 0)
-	p := q.at(&c, minRate)
+	plan := spec.Plan{Keys: 1, Classes: []spec.Class{{Load: spec.Load{Rate: rate("1")}}, {Load: spec.Load{Rate: rate("9999")}}}}
+	q := asked("response.p99<1s", 0, 1)
+	p := q.at(plan, minRate)
 	if got := p.Classes[0].Rate.Mean(0); got != spec.MinRate {
 		t.Errorf("%v/s", got)
 	}

@@ -222,13 +222,13 @@ func pick(shares []float64, u float64) int {
 
 // asked returns a question about locks with a hold of 1 ms on one key.
 func asked(slo string, level float64, candidates int) *Question {
-	q := &Question{SLO: spec.Must(ParseSLO(slo)), Asked: level, Seed: 7}
+	q := &Question{SLO: spec.Must(ParseSLO(slo)), Asked: level, Seed: 7, Shares: []float64{1}}
 	if q.SLO.Closed {
 		q.Axis, q.Most = Clients, 400
 	}
 	for i := range candidates {
 		q.Candidates = append(q.Candidates, Candidate{
-			Name: fmt.Sprintf("lock %d", i+1), Shares: []float64{1}, Traits: results.Traits{Exclusive: true},
+			Name: fmt.Sprintf("lock %d", i+1), Traits: results.Traits{Exclusive: true},
 			Plan: spec.Plan{Driver: "fake", Lock: fmt.Sprintf("lock-%d", i+1), Keys: 1, Load: spec.Load{Hold: time.Millisecond}},
 		})
 	}
@@ -252,7 +252,7 @@ func run(t *testing.T, q *Question, meters ...meter) (*Answer, [][]*results.Reco
 			t.Fatal("the search does not end")
 		}
 		c := trial.Candidate
-		r := meters[c].run(trial, q.Candidates[c].Shares)
+		r := meters[c].run(trial, q.Shares)
 		s.Add(r)
 		trials[c] = append(trials[c], r)
 	}

@@ -33,13 +33,13 @@ type goal struct {
 	failures bool // what fails breaks it. Limit is the patience then, at the end of which arrivals fail; 0: they have time
 }
 
-// goals returns those of all trials of c, that of failures last.
-func (q *Question) goals(c *Candidate) (list []goal) {
+// goals returns those of all trials, that of failures last.
+func (q *Question) goals() (list []goal) {
 	for _, o := range q.SLO.Objectives {
 		list = append(list, goal{Objective: o})
 	}
 	if q.SLO.HasErrors {
-		list = append(list, goal{Objective{1 - q.SLO.Errors, c.Plan.Longest(timeout)}, true})
+		list = append(list, goal{Objective{1 - q.SLO.Errors, q.load().Longest(timeout)}, true})
 	}
 	return list
 }
@@ -82,28 +82,39 @@ type observed struct {
 // judged of those that were to be granted. What never returns is late; what fails is, too, unless the failures have a
 // limit of their own. Of those that would have been refused it is as large a part as of the others.
 func (t *track) observe(r *results.Record) observed {
-	o := observed{stage: t.stage(), record: r, granted: 1}
-	o.level, _ = t.given(t.q.Level(&r.Plan))
-	counts, took := outcomes(r, t.q.Axis)
-	failed := counts.Impatient() + counts.Unknown + counts.Refused + counts.Dropped
-	answered := counts.Acquired + counts.Contended
-	if answered > 0 {
-		o.granted = float64(counts.Acquired) / float64(answered)
+	o := observed{stage: t.stage(), level: t.tidy(t.q.Level(&r.Plan)), record: r, granted: 1}
+	var granted, refused, failed, open int64
+	took := 0.0 // seconds, by all whose time is known
+	add := func(n results.Counts, l map[results.Metric]results.Latency) {
+		granted, refused, open = granted+n.Acquired, refused+n.Contended, open+n.Unfinished
+		failed += n.Impatient() + n.Unknown + n.Refused + n.Dropped
+		took += total(l[figures[t.q.Axis]]) + total(l[results.Refusal])
 	}
-	lost := unreturned(r, counts.Unfinished, took, math.MaxInt64)
-	o.arrivals = answered + failed + lost
+	if len(r.Classes) == 0 {
+		add(r.Counts, r.Latency)
+	}
+	for i, c := range r.Classes {
+		if i < len(r.Plan.Classes) && r.Plan.Classes[i].Open() { // beside which others may be closed loops
+			add(c.Counts, c.Latency)
+		}
+	}
+	if granted+refused > 0 {
+		o.granted = float64(granted) / float64(granted+refused)
+	}
+	lost := unreturned(r, open, took, math.MaxInt64)
+	o.arrivals = granted + refused + failed + lost
 	hist, err := r.Latency[figures[t.q.Axis]].Histogram()
 	for _, g := range t.goals {
 		if g.failures {
 			o.tallies = append(o.tallies, tally{failed + lost, o.arrivals})
 			continue
 		}
-		late := unreturned(r, counts.Unfinished, took, g.Limit)
+		late := unreturned(r, open, took, g.Limit)
 		if !t.q.SLO.HasErrors {
 			late += failed
 		}
 		broke := int64(math.Round(float64(late) * o.granted))
-		n := tally{broke, counts.Acquired + broke}
+		n := tally{broke, granted + broke}
 		for value, times := range hist.ForEachBucket {
 			if value > int64(g.Limit) {
 				n.broke += times
@@ -121,32 +132,6 @@ func (t *track) observe(r *results.Record) observed {
 		o.fast, o.left = results.Quantile(hist, 0.1), t.leftOut(&o)
 	}
 	return o
-}
-
-// outcomes returns those of the arrivals, and how many seconds all have taken whose time is known. Classes that stay
-// closed loops beside open ones are left out.
-func outcomes(r *results.Record, axis Axis) (sum results.Counts, took float64) {
-	times := func(l map[results.Metric]results.Latency) float64 {
-		return total(l[figures[axis]]) + total(l[results.Refusal])
-	}
-	if len(r.Classes) == 0 {
-		return r.Counts, times(r.Latency)
-	}
-	for i, g := range r.Plan.Groups() {
-		if !g.Open() || i >= len(r.Classes) {
-			continue
-		}
-		n := r.Classes[i].Counts
-		sum.Acquired += n.Acquired
-		sum.Contended += n.Contended
-		sum.TimedOut += n.Impatient()
-		sum.Unknown += n.Unknown
-		sum.Refused += n.Refused
-		sum.Dropped += n.Dropped
-		sum.Unfinished += n.Unfinished
-		took += times(r.Classes[i].Latency)
-	}
-	return sum, took
 }
 
 // unreturned returns how many of the arrivals that had no answer when the window closed are late by a limit. Each of

@@ -16,7 +16,7 @@ func (t *track) resources(occupies Range) (list []Resource) {
 			list = append(list, Resource{name, demand, units, Range{units / demand.High, units / demand.Mid, units / demand.Low}})
 		}
 	}
-	if hottest := t.keys.hottest() / 1e9; waiting(&t.c.Plan) > 0 { // of nanoseconds
+	if hottest := t.keys.hottest() / 1e9; waiting(t.q.load()) > 0 { // of nanoseconds
 		add("hottest key", Range{hottest * occupies.Low, hottest * occupies.Mid, hottest * occupies.High}, 1)
 	}
 	for name, busy := range map[string]func(*results.Record) (units, of float64){

@@ -75,93 +75,69 @@ func (q *Question) Check() error {
 	case q.Most > 0 && q.Asked > q.Most:
 		return fmt.Errorf("what is asked for, %v, is above the most, %v", q.Asked, q.Most)
 	}
-	for i := range q.Candidates {
-		c := &q.Candidates[i]
-		if err := q.check(c); err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		least := q.at(c, max(q.Most, minRate))
-		if level := q.Level(&least); q.Most > 0 && above(level, q.Most) {
-			return fmt.Errorf("%s: no trial has fewer than %v arrivals a second, and the most is %v", c.Name, level, q.Most)
-		}
-	}
-	if least := q.minBudget(); q.Time() < least {
-		return fmt.Errorf("a budget of %s is too short: pilot and confirmation take %s, and a search longer",
-			format.Exact(q.Time()), format.Exact(least))
-	}
-	return nil
-}
-
-func (q *Question) check(c *Candidate) error {
-	open := false
-	for _, g := range c.Plan.Groups() {
+	p, open := q.load(), false
+	for _, g := range p.Groups() {
 		if g.Rate.Over > 0 {
-			return fmt.Errorf("its rate changes (%s): give a constant one", g.Rate)
+			return fmt.Errorf("the rate changes (%s): give a constant one", g.Rate)
 		}
 		open = open || g.Open()
-		if c.FixedClients && g.Clients < 1 {
-			return errors.New("it has no clients")
+		if q.FixedClients && g.Clients < 1 {
+			return errors.New("there are no clients")
 		}
 	}
-	switch p := &c.Plan; {
+	least := q.at(*p, max(q.Most, minRate))
+	level := q.Level(&least)
+	switch {
 	case q.Axis == Clients && (open || len(p.Classes) > 0):
 		return errors.New("-max-clients is about one closed loop: leave rates, bursts and classes out")
 	case q.Axis == Rates && len(p.Classes) == 0 && !open && p.Think > 0:
 		return errors.New("arrivals come whatever the clients do: leave think time out")
-	case c.FixedClients && len(p.Classes) == 0 && p.Burst > 0:
+	case q.FixedClients && len(p.Classes) == 0 && p.Burst > 0:
 		return errors.New("bursts grow with the rate: leave the number of clients out")
+	case q.Most > 0 && above(level, q.Most):
+		return fmt.Errorf("no trial has fewer than %v arrivals a second, and the most is %v", level, q.Most)
+	case q.Time() < q.minBudget():
+		return fmt.Errorf("a budget of %s is too short: pilot and confirmation take %s, and a search longer",
+			format.Exact(q.Time()), format.Exact(q.minBudget()))
 	}
 	return nil
 }
 
 // minBudget returns how long the pilots of all candidates take, with the time that is kept for the confirmation.
-func (q *Question) minBudget() (sum time.Duration) {
-	var trials []time.Duration
-	for i := range q.Candidates {
-		trials = append(trials, q.minTrial(&q.Candidates[i]))
-		sum += pilotTrials * trials[i]
-	}
-	return sum + confirmTrials*dearest(trials)
+func (q *Question) minBudget() time.Duration {
+	n := len(q.Candidates)
+	return time.Duration(n*pilotTrials+min(n, bestFew)*confirmTrials) * q.minTrial()
 }
 
-// dearest returns the sum of the longest few.
-func dearest(costs []time.Duration) (sum time.Duration) {
-	slices.Sort(costs)
-	for _, cost := range costs[max(0, len(costs)-bestFew):] {
-		sum += cost
-	}
-	return sum
-}
-
-// shortest returns the shortest warm-up and window of c, in which the longest limit passes several times.
-func (q *Question) shortest(c *Candidate) (warmup, window time.Duration) {
+// shortest returns the shortest warm-up and window, in which the longest limit passes several times.
+func (q *Question) shortest() (warmup, window time.Duration) {
 	limit := q.SLO.Strictest().Limit
-	warmup, window = max(minWarmup, limit), max(minWindow, windowLimits*limit, minBursts*c.Plan.Longest(burst))
-	if patience := c.Plan.Longest(timeout); q.Axis == Clients {
+	warmup, window = max(minWarmup, limit), max(minWindow, windowLimits*limit, minBursts*q.load().Longest(burst))
+	if patience := q.load().Longest(timeout); q.Axis == Clients {
 		warmup, window = max(warmup, patience), max(window, patienceLimits*patience)
 	}
 	return warmup, window
 }
 
-// minTrial returns how long a trial of c takes at the least.
-func (q *Question) minTrial(c *Candidate) time.Duration {
-	warmup, window := q.shortest(c)
+// minTrial returns how long a trial takes at the least.
+func (q *Question) minTrial() time.Duration {
+	warmup, window := q.shortest()
 	return warmup + window + trialOverhead
 }
 
-// windows returns warm-up and window of a trial of c at a level, where a lock occupies its key for so many seconds:
+// windows returns warm-up and window of a trial at a level, where a lock occupies its key for so many seconds:
 // long enough for late arrivals to be counted and for a queue to forget its past, as far as the budget allows. A window
 // of bursts ends where one more would begin.
-func (q *Question) windows(c *Candidate, level, occupied, arrivals float64) (warmup, window time.Duration) {
-	each, relaxation := q.each(), q.relaxation(c, level, occupied)
+func (q *Question) windows(level, occupied, arrivals float64) (warmup, window time.Duration) {
+	each, relaxation := q.each(), q.relaxation(level, occupied)
 	clamp := func(shortest, wanted, longest time.Duration) time.Duration {
 		return max(shortest, min(wanted, longest))
 	}
-	warmup, window = q.shortest(c)
+	warmup, window = q.shortest()
 	warmup = clamp(warmup, nanoseconds(warmupRelaxations*relaxation), each/4).Round(time.Millisecond)
-	wanted := max(arrivals/q.throughput(c, level, occupied), windowRelaxations*relaxation)
+	wanted := max(arrivals/q.throughput(level, occupied), windowRelaxations*relaxation)
 	window = clamp(window, nanoseconds(min(wanted, budgetAll.Seconds())), each-warmup).Round(time.Millisecond)
-	if every := c.Plan.Longest(burst); every > 0 {
+	if every := q.load().Longest(burst); every > 0 {
 		window = (window + every - 1) / every * every
 	}
 	return warmup, window
@@ -173,21 +149,21 @@ func (q *Question) each() time.Duration {
 }
 
 // throughput returns the arrivals a second of a level, about.
-func (q *Question) throughput(c *Candidate, level, occupied float64) float64 {
+func (q *Question) throughput(level, occupied float64) float64 {
 	if q.Axis == Rates {
 		return level
 	}
-	return min(1/(c.Shares[0]*occupied), level/(occupied+c.Plan.Think.Seconds()))
+	return min(1/(q.Shares[0]*occupied), level/(occupied+q.load().Think.Seconds()))
 }
 
 // relaxation returns the seconds in which the queue of the hottest key forgets its past, where a lock occupies it for
 // so many: the relaxation time of M/M/1 (Cohen, The Single Server Queue, 1982, III.7.3), of an overloaded queue it
 // means nothing; of a closed loop, as long as all clients take their turn.
-func (q *Question) relaxation(c *Candidate, level, occupied float64) float64 {
+func (q *Question) relaxation(level, occupied float64) float64 {
 	if q.Axis == Clients {
-		return level * c.Shares[0] * occupied
+		return level * q.Shares[0] * occupied
 	}
-	free := 1 - math.Sqrt(min(0.95, level*c.Shares[0]*occupied))
+	free := 1 - math.Sqrt(min(0.95, level*q.Shares[0]*occupied))
 	return occupied / (free * free)
 }
 
@@ -267,14 +243,15 @@ func (s *Search) confirmable() (list []*track) {
 }
 
 // reserve returns the time that is kept to confirm those that are confirmable now.
-func (s *Search) reserve() time.Duration {
-	var costs []time.Duration
-	if !s.ratified {
-		for _, t := range s.confirmable() {
-			costs = append(costs, (confirmTrials+spareTrials)*t.cost)
-		}
+func (s *Search) reserve() (sum time.Duration) {
+	if s.ratified {
+		return 0
 	}
-	return dearest(costs)
+	list := s.confirmable()
+	for _, t := range list[:min(bestFew, len(list))] {
+		sum += (confirmTrials + spareTrials) * t.cost
+	}
+	return sum
 }
 
 // ratify ends the search, and has the best candidates confirmed, as many as there is time for.
@@ -294,8 +271,8 @@ func (s *Search) ratify() {
 // trial returns the next trial of t.
 func (t *track) trial() Trial {
 	level, arrivals := t.nextLevel()
-	p := t.q.at(t.c, level)
-	p.Warmup, p.Duration = t.q.windows(t.c, level, t.occupied(), arrivals)
+	p := t.q.at(t.c.Plan, level)
+	p.Warmup, p.Duration = t.q.windows(level, t.occupied(), arrivals)
 	number, limit := len(t.trials), 0
 	p.Seed = spec.SeedOf(t.q.Seed+uint64(t.index)<<32, number+1)
 	if t.q.Axis == Rates {

@@ -21,7 +21,7 @@ const (
 func TestOneCandidate(t *testing.T) {
 	a, trials := run(t, asked(p99Under20ms, 500, 1), mm1)
 	c := a.Candidates[0]
-	if a.Verdict != Sustains || c.Sustains.Low > truth || c.Sustains.High < truth || c.Headroom < 1.1 || a.Spent > a.Budget {
+	if a.Verdict != Sustains || c.Sustains.Low > truth || c.Sustains.High < truth && !c.AtLeast || c.Headroom < 1.1 || a.Spent > a.Budget {
 		t.Errorf("%s: %+v, head-room %v, in %s of %s; want an interval around %d", a.Verdict, c.Sustains, c.Headroom, a.Spent, a.Budget, truth)
 	}
 	if last := c.Points[len(c.Points)-1]; last.Stage != StageSearch {
@@ -147,7 +147,7 @@ func TestImpossible(t *testing.T) {
 		t.Errorf("%s after %d trials: %+v", a.Verdict, len(trials[0]), n)
 	}
 	q.Candidates[0].Traits.Exclusive = false
-	if a, trials = run(t, q, mm1); len(trials[0]) == 0 || a.Analysis[0].Impossible.Code != "" {
+	if a, trials = run(t, q, mm1); len(trials[0]) == 0 {
 		t.Errorf("a lock that does not exclude: %s after %d trials", a.Verdict, len(trials[0]))
 	}
 }
@@ -177,7 +177,7 @@ func TestDesigns(t *testing.T) {
 		q := asked(p99Under20ms, 3000, 3)
 		var meters []meter
 		for i, handoff := range []time.Duration{100, 400, 4000} {
-			q.Candidates[i].Plan.Keys, q.Candidates[i].Shares = 10, slices.Repeat([]float64{0.1}, 10)
+			q.Candidates[i].Plan.Keys, q.Shares = 10, slices.Repeat([]float64{0.1}, 10)
 			meters = append(meters, meter{
 				hold: time.Millisecond, handoff: handoff * time.Microsecond, noise: 0.03, serverCPU: 20 * time.Microsecond,
 				saturated: saturated, cores: 2, slower: 3,
@@ -199,9 +199,9 @@ func TestDesigns(t *testing.T) {
 func TestCollapse(t *testing.T) {
 	for _, slower := range []float64{10, 100, 1000} {
 		q := asked("response.p99<500ms", 100, 1)
-		q.Candidates[0].Plan.Keys, q.Candidates[0].Shares = 10, slices.Repeat([]float64{0.1}, 10)
+		q.Candidates[0].Plan.Keys, q.Shares = 10, slices.Repeat([]float64{0.1}, 10)
 		a, trials := run(t, q, meter{hold: time.Millisecond, handoff: 2 * time.Millisecond, slower: slower, slowFrom: 3500})
-		if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Low < 100 || c.Sustains.High > 1.05*3500 {
+		if c := a.Candidates[0]; a.Verdict != Sustains || c.Sustains.Low < 100 || c.Sustains.Mid > 1.05*3500 {
 			t.Errorf("%v times as slow: %s after %d trials, %+v: %+v", slower, a.Verdict, len(trials[0]), c.Sustains, c.Why)
 		}
 	}
@@ -293,11 +293,11 @@ func TestCheck(t *testing.T) {
 		"a budget below the pilot":      {func(q *Question) { q.Budget = 5 * time.Second }, "take 24 s"},
 		"think time":                    {func(q *Question) { q.Candidates[0].Plan.Think = time.Second }, "leave think time out"},
 		"a rate that changes":           {func(q *Question) { q.Candidates[0].Plan.Rate = rate("1k:2k:5s") }, "give a constant one"},
-		"a highest rate below any":      {func(q *Question) { q.Asked, q.Most = 0, 0.05 }, "lock 1: no trial has fewer than 0.1"},
+		"a highest rate below any":      {func(q *Question) { q.Asked, q.Most = 0, 0.05 }, "no trial has fewer than 0.1"},
 		"a burst above the highest rate": {func(q *Question) {
 			q.Asked, q.Most, q.Candidates[0].Plan.Burst = 0, 3, 250*time.Millisecond
 		}, "fewer than 4 arrivals a second"},
-		"no clients":           {func(q *Question) { q.Candidates[0].FixedClients = true }, "no clients"},
+		"no clients":           {func(q *Question) { q.FixedClients = true }, "no clients"},
 		"clients at a rate":    {func(q *Question) { q.Axis = Clients }, "with -max-clients"},
 		"clients of two kinds": {func(q *Question) { q.Axis, q.SLO.Closed, q.Candidates[0].Plan.Rate = Clients, true, rate("5") }, "closed loop"},
 	} {

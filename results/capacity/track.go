@@ -75,18 +75,19 @@ type track struct {
 
 func newTrack(q *Question, index int) *track {
 	c := &q.Candidates[index]
-	t := &track{q: q, c: c, index: index, goals: q.goals(c), keys: newKeys(c.queues()),
-		cap: cmp.Or(q.Most, spec.MaxRate), ceiling: modelOf(q, c).ceiling(), cost: q.minTrial(c)}
+	t := &track{q: q, c: c, index: index, goals: q.goals(), keys: newKeys(q.queues()),
+		cap: cmp.Or(q.Most, spec.MaxRate), cost: q.minTrial()}
 	if made := t.made(q.Asked); q.Asked > 0 && !above(q.Asked, made) {
 		t.asked = made
 	}
-	a := Analyse(q, c)
-	if t.stable = a.Stable; t.stable == 0 || !c.Traits.Exclusive {
+	a := Analyse(q)
+	t.ceiling, t.stable = a.Ceiling, a.Stable
+	if t.stable == 0 || !c.Traits.Exclusive {
 		t.stable = math.Inf(1)
 	}
-	if a.Impossible.Code != "" {
+	if a.Impossible.Code != "" && c.Traits.Exclusive {
 		t.end(RulesOut, a.Impossible)
-	} else if _, window := q.windows(c, t.ceiling, t.occupied(), windowArrivals); q.Axis == Rates && q.Asked == 0 &&
+	} else if _, window := q.windows(t.ceiling, t.occupied(), windowArrivals); q.Axis == Rates && q.Asked == 0 &&
 		t.ceiling*window.Seconds() < 1 {
 		t.end(Undecided, Reason{Code: Rare, Level: t.ceiling})
 	}
@@ -223,20 +224,12 @@ func (t *track) least() float64 {
 	return minRate
 }
 
-// given returns a level, exactly as the user gave it if it is one of those.
-func (t *track) given(level float64) (exact float64, is bool) {
-	for _, given := range []float64{t.q.Asked, t.q.Most, t.asked} {
-		if equal(level, given) {
-			return given, true
-		}
-	}
-	return level, false
-}
-
 // tidy returns a level with three digits that is no higher, or one that the user gave. Clients are whole.
 func (t *track) tidy(level float64) float64 {
-	if given, is := t.given(level); is {
-		return given
+	for _, given := range []float64{t.q.Asked, t.q.Most, t.asked} {
+		if equal(level, given) {
+			return given
+		}
 	}
 	if t.q.Axis == Clients {
 		level = max(1, math.Floor(level))
@@ -246,18 +239,15 @@ func (t *track) tidy(level float64) float64 {
 
 // made returns the level that trials make of one, since bursts have whole clients.
 func (t *track) made(level float64) float64 {
-	p := t.q.at(t.c, level)
-	if is := t.q.Level(&p); !equal(is, level) {
-		return is
-	}
-	return level
+	p := t.q.at(t.c.Plan, level)
+	return t.q.Level(&p)
 }
 
 // pilotLevel returns the level that is asked for, or half of the ceiling; then higher ones up to three quarters of the
 // ceiling, in steps if that is far above what locks do; or lower and lower ones while none keeps the goals.
 func (t *track) pilotLevel() float64 {
 	first := min(t.ceiling, firstRate)
-	if every := t.c.Plan.Longest(burst); every > 0 {
+	if every := t.q.load().Longest(burst); every > 0 {
 		first = min(t.ceiling, firstBurst/every.Seconds())
 	}
 	switch best, broken := t.kept(); {
@@ -282,7 +272,7 @@ func (t *track) judgePilot() {
 	case best.level > 0 && (n < pilotTrials && last.level < 0.99*t.cap || n < maxPilots && math.IsInf(broken, 1) &&
 		last.level < 0.99*min(pilotLast*t.ceiling, t.cap)): // higher
 	case best.level == 0 && n < maxPilots && lower >= t.least() &&
-		(n < pilotTrials || t.q.throughput(t.c, lower, t.occupied())*t.q.each().Seconds() > fewest): // lower
+		(n < pilotTrials || t.q.throughput(lower, t.occupied())*t.q.each().Seconds() > fewest): // lower
 	case best.level == 0 && t.beyond(&last, i) && t.crowded().Code == "":
 		code := map[bool]Code{false: Late, true: Failing}[t.goals[i].failures]
 		t.end(RulesOut, Reason{Code: code, Level: last.level, Share: last.tallies[i].share(), Allowed: t.goals[i].Allowed()})
@@ -304,7 +294,7 @@ func (t *track) worst(o *observed) (worst int) {
 
 // startFit begins the search with what the pilot has measured.
 func (t *track) startFit() {
-	t.newFits(t.c.queues(), t.occupied())
+	t.newFits(t.q.queues(), t.occupied())
 	t.checkLine()
 	t.phase = searching
 	t.settle()
@@ -321,7 +311,7 @@ func (t *track) newFits(shares []float64, occupies float64) {
 		if g.Limit > 0 {
 			f = NewFit(g.Objective, shares, FitPrior{
 				Occupies: nanoseconds(occupies), Fixed: min(fixed, time.Duration(maxFixed*float64(g.Limit))),
-				Burst: t.c.Plan.Burst, Closed: t.q.Axis == Clients, Think: t.c.Plan.Think,
+				Burst: t.q.load().Burst, Closed: t.q.Axis == Clients, Think: t.q.load().Think,
 			})
 		}
 		t.fits = append(t.fits, f)
@@ -405,5 +395,5 @@ func (t *track) settle() {
 
 // startConfirmation has a little less confirmed than what the trials so far claim: there is no second level.
 func (t *track) startConfirmation() {
-	t.phase, t.confirm = confirming, t.made(t.tidy((1-precise)*t.claim()))
+	t.phase, t.confirm = confirming, t.tidy(t.made(t.tidy((1-precise)*t.claim())))
 }

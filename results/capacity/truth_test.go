@@ -14,11 +14,10 @@ import (
 // kept returns the share of the answers in a long run of m that the objectives of q allow at a level, over that which
 // they have; it is 1 or more if the objectives hold.
 func kept(q *Question, m meter, level float64) bool {
-	c := &q.Candidates[0]
 	m.saturated = 0
-	p := q.at(c, level)
+	p := q.at(*q.load(), level)
 	p.Warmup, p.Duration, p.Seed = 20*time.Second, 600*time.Second, 99
-	r := m.run(Trial{Level: level, Plan: p}, c.Shares)
+	r := m.run(Trial{Level: level, Plan: p}, q.Shares)
 	t := newTrack(q, 0)
 	o := t.observe(r)
 	return t.keeps(&o)
@@ -56,7 +55,7 @@ func TestOtherQueues(t *testing.T) {
 				one := &q.Candidates[0]
 				q.Seed, one.Plan.Hold = seed, c.m.hold
 				c.change(&one.Plan)
-				one.Shares = slices.Repeat([]float64{1 / float64(one.Plan.Keys)}, one.Plan.Keys)
+				q.Shares = slices.Repeat([]float64{1 / float64(one.Plan.Keys)}, one.Plan.Keys)
 				a, trials := run(t, q, c.m)
 				got := a.Candidates[0]
 				low, high := kept(q, c.m, got.Sustains.Low), kept(q, c.m, 1.15*got.Sustains.High)
@@ -109,7 +108,7 @@ func TestRefusals(t *testing.T) {
 	shard.RecordN(results.RefusalIndex, time.Millisecond, 2565)
 	shard.RecordN(results.RefusalIndex, 50*time.Millisecond, 135)
 	rec.Return(shard)
-	r := &results.Record{Plan: q.at(&q.Candidates[0], 1000), Elapsed: 3 * time.Second, Counts: results.Counts{Acquired: 300, Contended: 2700},
+	r := &results.Record{Plan: q.at(*q.load(), 1000), Elapsed: 3 * time.Second, Counts: results.Counts{Acquired: 300, Contended: 2700},
 		Latency: rec.Latencies(), Server: results.Server{Kind: "private"}, Env: results.Env{CPUs: 2}}
 	if o := newTrack(q, 0).observe(r); o.tallies[0] != (tally{15, 300}) || o.arrivals != 3000 {
 		t.Errorf("%+v of %d arrivals", o.tallies, o.arrivals)
@@ -200,7 +199,7 @@ func TestServerLine(t *testing.T) {
 		q := asked(p99Under20ms, rate, 1)
 		c := &q.Candidates[0]
 		q.Most = 30_000
-		c.Plan.Hold, c.Plan.Keys, c.Shares = 0, 1000, slices.Repeat([]float64{1e-3}, 1000)
+		c.Plan.Hold, c.Plan.Keys, q.Shares = 0, 1000, slices.Repeat([]float64{1e-3}, 1000)
 		a, _ := run(t, q, m)
 		got := a.Candidates[0]
 		if want := rate < truth; (a.Verdict == Sustains) != want || got.Sustains.Low > truth || got.Sustains.Low < 0.6*truth || got.Sustains.High < truth || got.Sustains.High > 1.5*truth {
@@ -280,7 +279,7 @@ func TestNothingBroke(t *testing.T) {
 // waits.
 func TestFixedClients(t *testing.T) {
 	q := asked(p99Under20ms, 300, 1)
-	q.Candidates[0].FixedClients, q.Candidates[0].Plan.Clients = true, 50
+	q.FixedClients, q.Candidates[0].Plan.Clients = true, 50
 	s := NewSearch(q)
 	for trial, more := s.Next(); more; trial, more = s.Next() {
 		r := mm1.run(trial, []float64{1})

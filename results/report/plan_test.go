@@ -62,7 +62,7 @@ func TestPlanAnswers(t *testing.T) {
 		"most":    {"rueidis queue sustains 3,470/s (3,297 to 3,644/s) (good)", "!3,000/s", "!headroom"},
 		"clients": {"rueidis queue sustains 44 clients (41 to 47 clients) (good)\nacquire.p95<500ms,errors<1% ·", "p95 |", "!headroom"},
 		"paper": {"ruled out: no lock sustains 3,000/s (bad)", "because | the hottest key would be held for 351 % of the time (bad)",
-			"next | shorten the hold", "zipf:1.1 on 100 keys, hold 5 ms | 23 % | 351 % | 856/s | 582/s | 971 µs", "!candidate |"},
+			"next | shorten the hold", "keys 100, key-dist zipf:1.1, hold 5ms | 23 % | 351 % | 856/s | 582/s | 971 µs", "!candidate |"},
 		"violated": {"violated: redsync let two clients hold one key (bad)",
 			"risk | a majority of clocks that drift grants a lock twice", "because | two clients held a key at once, 3 times (bad)"},
 		"undecided": {"undecided: rueidis queue at 3,000/s (warn)", "because | 3,000/s lies within its interval, 2,970/s to 3,276/s (warn)",

@@ -123,7 +123,7 @@ func (r *Runner) accept(ctx context.Context, t fleet.Trial) (p spec.Plan, server
 	ds := r.servers[own.Side]
 	common := strings.TrimSuffix(r.names(t.Cell, &p), r.id+":") // in all ranks
 	switch {
-	case r.Allows != nil && !r.Allows(t.Cell, &p):
+	case r.Allows != nil && !r.Allows(&p):
 		err = errors.New("rank 0 wants a higher rate or more clients than this rank's flags allow")
 	case p.Shared && t.Prefix != common,
 		!p.Shared && (!TrialNames.MatchString(t.Prefix) || !strings.HasPrefix(t.Prefix, common)):

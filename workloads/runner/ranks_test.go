@@ -102,7 +102,7 @@ func TestOwnSearch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := on(t, matrix.External, false)
-			r.Allows = func(_ int, p *spec.Plan) bool { return p.Rate.Max() <= 1000 && p.Clients <= 8 }
+			r.Allows = func(p *spec.Plan) bool { return p.Rate.Max() <= 1000 && p.Clients <= 8 }
 			p := r.Cells[0].Plan
 			p.Arrival, p.Think, p.Clients = spec.Poisson, 0, 8
 			p.Warmup, p.Duration, p.Seed = time.Second, 2*time.Second, 3

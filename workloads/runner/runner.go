@@ -25,8 +25,8 @@ type Config struct {
 
 	Fleet Fleet
 
-	// Allows reports whether rank 0 may choose the rates and clients of a plan for a cell. Nil: it chooses nothing.
-	Allows func(cell int, p *spec.Plan) bool
+	// Allows reports whether rank 0 may choose the rates and clients of a plan. Nil: it chooses nothing.
+	Allows func(p *spec.Plan) bool
 }
 
 // Fleet is how the processes of a run find each other. One that no engine has started starts the others itself, as

@@ -22,7 +22,7 @@ func Answer(name string) *capacity.Answer {
 		Schema: capacity.AnswerVersion, SLO: "response.p99<20ms,errors<0.1%", Asked: 3000, Verdict: capacity.Sustains,
 		Env:    results.Env{Lockbench: "v0.1.0", Go: "go1.26.8", OS: "linux", Arch: "amd64", CPU: "AMD EPYC 7B13", CPUs: 8, GOMAXPROCS: 8},
 		Budget: 10 * time.Minute, Spent: 9 * time.Minute,
-		Analysis: []capacity.Analysis{{Load: "zipf:1.1 on 100 keys, hold 1 ms", Hold: time.Millisecond, Hottest: 0.234, Busy: 0.702,
+		Analysis: []capacity.Analysis{{Load: "keys 100, key-dist zipf:1.1, hold 1ms", Hold: time.Millisecond, Hottest: 0.234, Busy: 0.702,
 			Stable: 4274, Ceiling: 3690}},
 	}
 	one := func(name string, v capacity.Verdict, factor float64, why capacity.Reason) {
@@ -52,9 +52,9 @@ func Answer(name string) *capacity.Answer {
 		best.Points = nil
 	case "paper":
 		n := &a.Analysis[0]
-		n.Hold, n.Load, n.Busy, n.Stable, n.Ceiling = 5*time.Millisecond, "zipf:1.1 on 100 keys, hold 5 ms", 3.51, 856, 582
+		n.Hold, n.Load, n.Busy, n.Stable, n.Ceiling = 5*time.Millisecond, "keys 100, key-dist zipf:1.1, hold 5ms", 3.51, 856, 582
 		n.Impossible = capacity.Reason{Code: capacity.Impossible, Share: 3.51}
-		n.FitsHold, n.FitsShare = 971*time.Microsecond, 0.0454
+		n.FitsHold = 971 * time.Microsecond
 		a.Verdict, a.Spent, a.Candidates = capacity.RulesOut, 0, nil
 		for _, name := range []string{"rueidis queue", "etcd"} {
 			a.Candidates = append(a.Candidates, untried(name, capacity.RulesOut, n.Impossible))
