@@ -187,6 +187,9 @@ func flagError(err error, defs []flagDef) error {
 			return usageErrorf("-%s: a password in the arguments can be read by every user of the machine: %s",
 				name, passwordRemedy)
 		}
+		if _, known := findFlag(name); known {
+			return usageErrorf("unknown flag -%s: other commands have it; -help lists those of this one", name)
+		}
 		return usageErrorf("unknown flag -%s%s", name, cmp.Or(suggest.DidYouMean("-", name, flagNames(defs)), meant(name, nil)))
 	case *pflag.ValueRequiredError:
 		return usageErrorf("-%s needs a value (%s)", err.GetSpecifiedName(), err.GetFlag().Value.Type())

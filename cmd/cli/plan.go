@@ -4,15 +4,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/drivers"
@@ -30,20 +27,11 @@ import (
 )
 
 func (p *program) planCommand() *cobra.Command {
-	c := p.command(&cobra.Command{
+	return p.command(&cobra.Command{
 		Use:   "plan FLAGS",
 		Short: "Find the locks that carry a load under an objective",
 		Args:  noArgs,
 	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		unknown, ok := errors.AsType[*pflag.NotExistError](err)
-		if ok && slices.Contains(notOfAPlan, unknown.GetSpecifiedName()) {
-			return usageErrorf("-%s: a plan chooses its trials: say which arrivals there are with -rate, what must be true of "+
-				"them with -slo, and how long all may take with -budget", unknown.GetSpecifiedName())
-		}
-		return flagError(err, planFlags)
-	})
-	return c
 }
 
 // answers are what plan writes.
@@ -158,7 +146,7 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 func (s *search) runTrials(
 	ctx context.Context, measure func(context.Context, capacity.Trial) (*results.Record, error),
 ) error {
-	for t, more := s.known.Next(); more && s.partial == ""; t, more = s.known.Next() {
+	for t, more := s.known.Next(); more; t, more = s.known.Next() {
 		s.watch.soFar(func() *report.Document {
 			a := s.answer()
 			a.Partial = "the search goes on"
@@ -166,20 +154,21 @@ func (s *search) runTrials(
 		})
 		err := s.runner.Lost()
 		if err == nil {
-			rec, unasked := measure(ctx, t)
-			switch err = unasked; {
-			case ctx.Err() != nil: // what a signal has cut short tells nothing
-			case err != nil && s.trials == 0:
-				return err
-			case err == nil:
+			var rec *results.Record
+			if rec, err = measure(ctx, t); err == nil && ctx.Err() == nil {
 				err = s.add(t, rec)
 			}
 		}
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil: // what a signal has cut short tells nothing
 			s.partial = fmt.Sprint(context.Cause(ctx))
-		} else if err != nil {
+			return nil
+		case err != nil && s.trials == 0:
+			return err
+		case err != nil:
 			s.partial = err.Error()
 			s.lose("the search ends early: %s", err)
+			return nil
 		}
 	}
 	return nil
@@ -218,24 +207,22 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	return nil
 }
 
-// measure runs a trial. If it does not work, the record says why, unless no other trial would.
+// measure runs a trial. If it does not work the record says why. The error is that no other would, since the address or
+// the password of the user's server is wrong.
 func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record, error) {
 	j := runner.Job{
 		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,
 		After: max(0, s.Time()-s.known.Spent()-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
-	if err != nil {
-		return s.runner.Failed(j, err), unreachable(t, err)
+	if err == nil {
+		return rec, nil
 	}
-	return rec, nil
+	return s.runner.Failed(j, err), unreachable(t, err)
 }
 
-// unreachable returns that the address or the password of the user's server is wrong, if that is why its first trial
-// failed.
 func unreachable(t capacity.Trial, err error) error {
-	remedies := map[drivers.Class]string{drivers.ClassAuth: passwordRemedy, drivers.ClassConnect: "is -addr right?"}
-	remedy := remedies[drivers.ClassOf(err)]
+	remedy := map[drivers.Class]string{drivers.ClassAuth: passwordRemedy, drivers.ClassConnect: "is -addr right?"}[drivers.ClassOf(err)]
 	if remedy == "" || t.Number > 0 || t.Plan.Server != matrix.External {
 		return nil
 	}

@@ -18,27 +18,23 @@ import (
 // planned is an answer as it is told.
 type planned struct {
 	*capacity.Answer
-	list  []capacity.CandidateAnswer // none if any lock is ruled out on paper
-	paper *capacity.Analysis         // which says so; nil if something was tried
+	trials int
+	list   []capacity.CandidateAnswer
 }
 
 // Plan returns which locks carry the load of a plan.
 func Plan(a *capacity.Answer) *Document {
-	p, tried := planned{Answer: a, list: slices.Clone(a.Candidates)}, 0
-	for _, c := range p.list {
-		tried += len(c.Points)
-	}
+	p := planned{Answer: a, list: slices.Clone(a.Candidates)}
 	var loads, warnings []string
 	for _, n := range a.Analysis {
 		loads = append(loads, n.Load)
-		if tried == 0 && n.Impossible != (capacity.Reason{}) {
-			p.list, p.paper = nil, &n
-		}
 	}
 	for _, w := range a.Warnings {
-		text, _ := PlanReason(a, w)
-		warnings = append(warnings, text)
-		for i, c := range p.list { // what is true of all is said with the same figures, once
+		warnings = append(warnings, p.words(w))
+	}
+	for i, c := range p.list {
+		p.trials += len(c.Points)
+		for _, w := range a.Warnings { // what is true of all is said with the same figures, once
 			if c.Why.Code == w.Code && w.Code != "" {
 				p.list[i].Why = w
 			}
@@ -47,17 +43,20 @@ func Plan(a *capacity.Answer) *Document {
 	at := strings.TrimSuffix(" at "+p.level(a.Asked), " at "+format.None)
 	d := &Document{Command: "lockbench plan", Title: p.title(at), Tone: planTones[a.Verdict],
 		When: format.Join(cmp.Or(a.SLO, "no objective")+at, format.Few(loads, 1))}
-	table, chart, why := p.table(), p.chart(), p.why()
+	table, why := p.table(), p.why()
 	more := table.rest(d.room(why), "candidate")
-	d.add(Block{Chart: chart}, Block{Table: table}, Block{Table: why}, more,
-		Block{Heading: "Bounds on paper", Detail: p.paper == nil, Table: PlanAnalysis(a)},
+	d.add(Block{Table: table}, Block{Table: why}, Block{Chart: p.chart()}, more,
+		Block{Heading: "Bounds on paper", Detail: !p.onPaper(), Table: PlanAnalysis(a)},
 		Block{Heading: "Not tried, and environment", Detail: true, Table: facts(
 			"most tried", p.level(a.Most), "caution", strings.Join(warnings, " · "),
-			"not tried", strings.Join(a.Skipped, " · "), "trials", known(float64(tried), metric.Count.Format),
+			"not tried", strings.Join(a.Skipped, " · "), "trials", known(float64(p.trials), metric.Count.Format),
 			"measured for", known(float64(a.Spent), metric.Duration.Format), "machine", view.Machine(a.Env),
 			"program", strings.TrimSpace("lockbench "+a.Env.Lockbench), "libraries", view.Libraries(a.Env))})
 	return d
 }
+
+// onPaper reports whether any lock was ruled out before a trial.
+func (p planned) onPaper() bool { return p.trials == 0 && p.Verdict == capacity.RulesOut }
 
 // PlanAnalysis returns what is known of each load of an answer without a server.
 func PlanAnalysis(a *capacity.Answer) *Table {
@@ -84,6 +83,11 @@ func PlanLevel(axis capacity.Axis, level float64) string {
 
 func (p planned) level(v float64) string { return PlanLevel(p.Axis, v) }
 
+func (p planned) words(r capacity.Reason) string {
+	why, _ := PlanReason(p.Answer, r)
+	return why
+}
+
 // planTones are how verdicts are taken.
 var planTones = map[capacity.Verdict]Tone{
 	capacity.Sustains: Good, capacity.Undecided: Warn,
@@ -105,28 +109,25 @@ func (p planned) title(at string) (text string) {
 		if n > 1 && p.Asked > 0 {
 			text += fmt.Sprintf(" · %d of %d sustain %s", carry, n, p.level(p.Asked))
 		}
-	case p.paper != nil:
+	case p.onPaper():
 		text = "ruled out: no lock sustains " + p.level(p.Asked)
+	case n == 1:
+		text = string(p.Verdict) + ": " + p.list[0].Name + at
 	default:
-		who := format.Plural(n, "candidate")
-		if n == 1 {
-			who = p.list[0].Name
-		}
-		text = cmp.Or(string(p.Verdict), "undecided") + ": " + who + at
+		text = cmp.Or(string(p.Verdict), "undecided") + ": " + format.Plural(n, "candidate") + at
 	}
 	return text + strings.TrimSuffix(" ("+p.Partial+")", " ()")
 }
 
 // sustained returns the level that a candidate sustains, with its interval.
 func (p planned) sustained(c *capacity.CandidateAnswer) string {
-	r := c.Sustains
-	switch {
+	switch r := c.Sustains; {
 	case c.AtLeast && r.Low > 0:
 		return p.level(r.Low) + " or more"
-	case r.Mid <= 0:
-		return format.None
+	case r.Mid > 0:
+		return between(r.Mid, r.Low, r.High, p.level)
 	}
-	return between(r.Mid, r.Low, r.High, p.level)
+	return format.None
 }
 
 // table returns the candidates, ranked.
@@ -136,13 +137,12 @@ func (p planned) table() *Table {
 	for _, o := range slo.Objectives {
 		quantiles = append(quantiles, "p"+strings.TrimSuffix(spec.FormatShare(o.Quantile), "%"))
 	}
-	t := &Table{Columns: []Column{
-		{Title: "candidate", Left: true},
-		{Title: "sustains", About: "with the 95 % interval"},
-		{Title: "headroom ×", About: "lower end of the interval by what is asked for"},
-		{Title: strings.Join(quantiles, ", "), About: "at what is asked for, or else at the most that was kept"},
-		{Title: "breaks first", About: "what is used up first, and at which rate", Left: true, Drop: 1},
-	}}
+	t := columns("candidate", "sustains", "headroom ×", strings.Join(quantiles, ", "), "breaks first")
+	for i, about := range []string{1: "with the 95 % interval", 2: "lower end of the interval by what is asked for",
+		3: "at what is asked for, or else at the most that was kept", 4: "what is used up first, and at which rate"} {
+		t.Columns[i].About = about
+	}
+	t.Columns[4].Left, t.Columns[4].Drop = true, 1
 	for _, c := range p.list {
 		took, first := []string{}, format.None
 		for _, each := range c.Response {
@@ -176,20 +176,16 @@ func (p planned) chart() *Chart {
 	return chart
 }
 
-// why returns what is wrong with the best candidate, or why it does not sustain the load; why the others do not, unless it
+// why returns what is wrong with the best candidate, or why it does not sustain the load; why others do not, unless it
 // is the same; and what to do next. A candidate that let two clients hold a key comes before the best.
 func (p planned) why() *Table {
 	const most = 3 // reasons, each with those that it is of
-	var c capacity.CandidateAnswer
-	switch n := len(p.list); {
-	case p.paper != nil:
-		c.Verdict, c.Why = capacity.RulesOut, p.paper.Impossible
-	case p.Verdict == capacity.Violated:
+	t, c := &Table{}, capacity.CandidateAnswer{}
+	if n := len(p.list); n > 0 && p.Verdict == capacity.Violated {
 		c = p.list[n-1] // those come last
-	case n > 0:
+	} else if n > 0 {
 		c = p.list[0]
 	}
-	t := &Table{}
 	why, next := PlanReason(p.Answer, c.Why)
 	t.fact(planTones[c.Verdict], "because", why)
 	if c.Verdict == capacity.Sustains || c.Verdict == capacity.Violated {
@@ -199,18 +195,17 @@ func (p planned) why() *Table {
 	}
 	var others view.Grouped[[2]string, string]
 	for _, other := range p.list {
-		if text, _ := PlanReason(p.Answer, other.Why); text != why && text != "" && other.Name != c.Name {
+		if text := p.words(other.Why); text != why && text != "" {
 			others.Add([2]string{string(other.Verdict), text}, other.Name)
 		}
 	}
-	for _, key := range others.Keys[:min(most, len(others.Keys))] {
-		t.fact(Plain, key[0], format.Few(others.Of[key], 2)+": "+key[1])
-	}
 	if len(p.Warnings) > 0 && len(others.Keys) < most {
-		text, _ := PlanReason(p.Answer, p.Warnings[0])
-		if !slices.ContainsFunc(t.Rows, func(r Row) bool { return strings.HasSuffix(r.Cells[1].Text, text) }) {
-			t.fact(Warn, "caution", text)
+		if text := p.words(p.Warnings[0]); text != why {
+			others.Add([2]string{"caution", text}, "")
 		}
+	}
+	for _, key := range others.Keys[:min(most, len(others.Keys))] {
+		t.fact(Plain, key[0], strings.TrimPrefix(format.Few(others.Of[key], 2)+": "+key[1], ": "))
 	}
 	t.fact(Plain, "next", next)
 	return t
