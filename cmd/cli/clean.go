@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/spec"
@@ -27,14 +25,6 @@ var cleanFlags = slices.Concat([]flagDef{
 	{"addr", "", groupServer, "URL", "", false, "the server of the run; a comma list for several, as the run had them"},
 	{"dry-run", "", groupServer, "", "false", false, "print the names, connect to nothing"},
 }, slices.DeleteFunc(slices.Clone(serverFlags), func(f flagDef) bool { return f.name == "addr" || f.name == "prefix" }))
-
-func (p *program) cleanCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "clean -addr URL FILE…",
-		Short: "Delete what a run that was killed has left on your server",
-		Args:  needFiles,
-	}, cleanFlags, func(c *cobra.Command, o *options, files []string) error { return p.clean(c.Context(), o, files) })
-}
 
 func (p *program) clean(ctx context.Context, o *options, files []string) error {
 	if o.text("addr") == "" {

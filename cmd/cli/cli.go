@@ -122,9 +122,9 @@ func (p *program) root() *cobra.Command {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = p.help(c) })
-	root.AddCommand(p.runCommand(), p.planCommand(), p.proveCommand(), p.reportCommand(), p.compareCommand(), p.gateCommand(), p.historyCommand(),
-		p.cleanCommand(), p.conformanceCommand(), p.listCommand(), p.schemaCommand(), p.versionCommand(), p.completionCommand(),
-		p.workerCommand())
+	for _, what := range p.commands() {
+		root.AddCommand(p.command(what))
+	}
 	root.SetHelpCommand(p.helpCommand(root))
 	completeFlags(root)
 	root.Args = func(_ *cobra.Command, args []string) error {

@@ -3,9 +3,8 @@
 package cli
 
 import (
+	"context"
 	"fmt"
-
-	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -13,22 +12,12 @@ import (
 	"github.com/lockbench/lockbench/results/report"
 )
 
-func (p *program) compareCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "compare BASE HEAD",
-		Short: "Compare the records of two files, or the two sides of a run with -vs",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 1 || len(args) == 2 {
-				return nil
-			}
-			return usageErrorf("compare: which files? give one of the base and one of the head, or one that run -vs has " +
-				"written; several of a side can be joined: cat a.jsonl b.jsonl | lockbench compare - head.jsonl")
-		},
-	}, compareCommandFlags, func(_ *cobra.Command, o *options, files []string) error { return p.compare(o, files) })
-}
-
 // compare compares the records of two files, or the two sides of those of one.
-func (p *program) compare(o *options, files []string) error {
+func (p *program) compare(_ context.Context, o *options, files []string) error {
+	if len(files) != 1 && len(files) != 2 {
+		return usageErrorf("compare: which files? give one of the base and one of the head, or one that run -vs has " +
+			"written; several of a side can be joined: cat a.jsonl b.jsonl | lockbench compare - head.jsonl")
+	}
 	how, err := o.comparing()
 	if err != nil {
 		return err

@@ -28,24 +28,17 @@ var bashCompletion string
 
 var shells = []string{"bash", "zsh", "fish"}
 
-func (p *program) completionCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:       "completion SHELL",
-		Short:     "Print a completion script for bash, zsh or fish",
-		ValidArgs: shells,
-		Args:      atMostOne("shell", shells),
-	}, nil, func(c *cobra.Command, _ *options, args []string) error {
-		switch strings.Join(args, "") {
-		case "bash":
-			_, err := io.WriteString(p.stdout, bashCompletion)
-			return err
-		case "zsh":
-			return c.Root().GenZshCompletion(p.stdout)
-		case "fish":
-			return c.Root().GenFishCompletion(p.stdout, true)
-		}
-		return usageErrorf("completion: for which shell? there are %s", strings.Join(shells, ", "))
-	})
+func (p *program) completion(_ context.Context, _ *options, args []string) error {
+	switch strings.Join(args, "") {
+	case "bash":
+		_, err := io.WriteString(p.stdout, bashCompletion)
+		return err
+	case "zsh":
+		return p.root().GenZshCompletion(p.stdout)
+	case "fish":
+		return p.root().GenFishCompletion(p.stdout, true)
+	}
+	return usageErrorf("completion: for which shell? there are %s", strings.Join(shells, ", "))
 }
 
 // completes reports whether a shell asks for completions.

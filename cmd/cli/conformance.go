@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -24,15 +22,7 @@ var conformanceFlags = []flagDef{
 	{"addr", "", groupServer, "URL", "", false, "its server, if lockbench is not to start one"},
 }
 
-func (p *program) conformanceCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "conformance -driver NAME",
-		Short: "Test that a driver, or an adapter of yours, does what it claims",
-		Args:  noArgs,
-	}, conformanceFlags, func(c *cobra.Command, o *options, _ []string) error { return p.conform(c.Context(), o) })
-}
-
-func (p *program) conform(ctx context.Context, o *options) error {
+func (p *program) conform(ctx context.Context, o *options, _ []string) error {
 	name := o.text("driver")
 	if name == "" {
 		return usageErrorf("conformance: of which driver? give -driver; lockbench list has all names")

@@ -22,22 +22,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
 )
-
-func (p *program) gateCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "gate -base-cmd CMD -head-cmd CMD",
-		Short: "Measure two command lines by turns, and fail if the second is worse",
-		Args:  noArgs,
-	}, gateFlags, func(c *cobra.Command, o *options, _ []string) error {
-		g := &gating{program: p, options: o, ctx: c.Context()}
-		return p.interrupted(g.ctx, g.run())
-	})
-}
 
 // gating is a gate under way.
 type gating struct {
@@ -49,6 +36,12 @@ type gating struct {
 	violated map[string]bool // by a side
 	spoiled  bool            // a trial was left out
 	group    atomic.Int64    // of the processes under way; 0: none
+}
+
+// gate measures two command lines by turns, and fails if the second is worse.
+func (p *program) gate(ctx context.Context, o *options, _ []string) error {
+	g := &gating{program: p, options: o, ctx: ctx}
+	return p.interrupted(ctx, g.run())
 }
 
 func (g *gating) at(name string) string { return filepath.Join(g.dir, name) }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -19,12 +20,7 @@ import (
 // helpCommand makes lockbench help [COMMAND|TOPIC|WORD].
 func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 	names := slices.Concat([]string{allFlagsPage}, topics, commandNames(root))
-	return p.command(&cobra.Command{
-		Use:       "help [COMMAND|TOPIC|WORD]",
-		Short:     "Print the help of lockbench, of a command or about a topic or a word",
-		Hidden:    true,
-		ValidArgs: names,
-	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
+	about := func(_ context.Context, _ *options, args []string) error {
 		if found, rest, err := root.Find(args); err == nil && len(rest) == 0 {
 			return p.help(found)
 		}
@@ -39,7 +35,9 @@ func (p *program) helpCommand(root *cobra.Command) *cobra.Command {
 		}
 		_, err := io.WriteString(p.stdout, text)
 		return err
-	})
+	}
+	const short = "Print the help of lockbench, of a command or about a topic or a word"
+	return p.command(command{"help [COMMAND|TOPIC|WORD]", short, cobra.ArbitraryArgs, names, nil, about})
 }
 
 // help writes the help of a command; that of the root and of run is the front page.

@@ -4,10 +4,9 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
-
-	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/report"
@@ -19,22 +18,17 @@ var histories = kind[*report.Document]{
 	exit:     func(d *report.Document) int { return map[report.Tone]int{report.Bad: exitViolated}[d.Tone] },
 }
 
-func (p *program) historyCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "history FILE…",
-		Short: "Show each cell's figures over revisions",
-		Args:  needFiles,
-	}, historyFlags, func(_ *cobra.Command, o *options, files []string) error {
-		out, err := histories.printer(p, o, files...)
-		if err != nil {
-			return err
-		}
-		c := results.Collector{Outline: true}
-		failed := p.collect(&c, files, c.Read)
-		cells := c.Cells()
-		if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Partial() == "" || c.Violated() }) {
-			return errors.Join(out.end(report.History(cells)), failed)
-		}
-		return cmp.Or(failed, errors.New("history: nothing to show: all records are of runs that ended early"))
-	})
+// history shows the figures of each cell.
+func (p *program) history(_ context.Context, o *options, files []string) error {
+	out, err := histories.printer(p, o, files...)
+	if err != nil {
+		return err
+	}
+	c := results.Collector{Outline: true}
+	failed := p.collect(&c, files, c.Read)
+	cells := c.Cells()
+	if slices.ContainsFunc(cells, func(c *results.Cell) bool { return c.Partial() == "" || c.Violated() }) {
+		return errors.Join(out.end(report.History(cells)), failed)
+	}
+	return cmp.Or(failed, errors.New("history: nothing to show: all records are of runs that ended early"))
 }

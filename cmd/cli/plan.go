@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/servers"
@@ -25,14 +23,6 @@ import (
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/runner"
 )
-
-func (p *program) planCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "plan FLAGS",
-		Short: "Find the locks that carry a load under an objective",
-		Args:  noArgs,
-	}, planFlags, func(c *cobra.Command, o *options, _ []string) error { return p.plan(c.Context(), o) })
-}
 
 // answers are what plan writes.
 var answers = kind[*capacity.Answer]{
@@ -62,7 +52,7 @@ type search struct {
 }
 
 // plan answers the question that the options ask.
-func (p *program) plan(ctx context.Context, o *options) error {
+func (p *program) plan(ctx context.Context, o *options, _ []string) error {
 	place, err := p.findPlace(o)
 	if err != nil {
 		return err

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/files"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
@@ -56,14 +54,6 @@ var proveFlags = []flagDef{
 	{"verbose", "v", groupOutput, "", "false", false, "all that was seen of each hazard, with a story"},
 }
 
-func (p *program) proveCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "prove [FLAGS]",
-		Short: "Make each lock fail on purpose, and show how it does",
-		Args:  noArgs,
-	}, proveFlags, func(c *cobra.Command, o *options, _ []string) error { return p.prove(c.Context(), o) })
-}
-
 // proofs are what prove writes.
 var proofs = kind[*safety.Report]{
 	document: report.Proof,
@@ -77,7 +67,7 @@ var proofs = kind[*safety.Report]{
 }
 
 // prove runs the hazards that the options name, one after another.
-func (p *program) prove(ctx context.Context, o *options) error {
+func (p *program) prove(ctx context.Context, o *options, _ []string) error {
 	r, err := proofOf(o)
 	if err != nil {
 		return err

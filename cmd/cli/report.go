@@ -6,9 +6,8 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"io"
-
-	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/capacity"
@@ -20,24 +19,8 @@ import (
 	"github.com/lockbench/lockbench/results/view"
 )
 
-func (p *program) reportCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "report FILE…",
-		Short: "Print the table of records that -o has written, or another format",
-		Args:  needFiles,
-	}, reportFlags, func(_ *cobra.Command, o *options, files []string) error { return p.report(o, files) })
-}
-
-// needFiles wants at least one file of records.
-func needFiles(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usageErrorf("%s: which file? give the names of record files, or - for standard input", c.Name())
-	}
-	return nil
-}
-
 // report reads all files, says what is wrong with them, and writes and judges what is right.
-func (p *program) report(o *options, files []string) error {
+func (p *program) report(_ context.Context, o *options, files []string) error {
 	limits, err := o.thresholds("lockbench compare does that")
 	if err != nil {
 		return err

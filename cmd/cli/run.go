@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/spf13/cobra"
-
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
@@ -20,16 +18,8 @@ import (
 	"github.com/lockbench/lockbench/workloads/runner"
 )
 
-func (p *program) runCommand() *cobra.Command {
-	return p.command(&cobra.Command{
-		Use:   "run",
-		Short: "Measure one lock, or a matrix of them (implied by any flag)",
-		Args:  noArgs,
-	}, runFlags, func(c *cobra.Command, o *options, _ []string) error { return p.run(c.Context(), o) })
-}
-
 // run does what the options ask for. Everything that can be wrong with them is said before anything is started.
-func (p *program) run(ctx context.Context, o *options) error {
+func (p *program) run(ctx context.Context, o *options, _ []string) error {
 	e, err := p.readExperiment(o)
 	if err != nil {
 		return err

@@ -3,37 +3,29 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/spf13/cobra"
 
 	"github.com/lockbench/lockbench/results/export"
 	"github.com/lockbench/lockbench/results/spec"
 	"github.com/lockbench/lockbench/workloads/file"
 )
 
-func (p *program) schemaCommand() *cobra.Command {
-	schemas := []string{"workload", "record"}
-	return p.command(&cobra.Command{
-		Use:       "schema [workload|record]",
-		Short:     "Print the JSON schema of workload files or records",
-		ValidArgs: schemas,
-		Args:      atMostOne("schema", schemas),
-	}, nil, func(_ *cobra.Command, _ *options, args []string) error {
-		schema := workloadSchema
-		if slices.Contains(args, "record") {
-			schema = export.RecordSchema
-		}
-		text, err := schema()
-		if err != nil {
-			return err
-		}
-		_, err = p.stdout.Write(text)
+func (p *program) schema(_ context.Context, _ *options, args []string) error {
+	schema := workloadSchema
+	if slices.Contains(args, "record") {
+		schema = export.RecordSchema
+	}
+	text, err := schema()
+	if err != nil {
 		return err
-	})
+	}
+	_, err = p.stdout.Write(text)
+	return err
 }
 
 // workloadSchema returns the schema (draft 2020-12) of workload files.
