@@ -188,27 +188,21 @@ func match(sides [2]side, o Options) (pairs []pair, paired bool, err error) {
 			plans[at] = both
 		}
 	}
-	var same []int // in what the groups of a side agree: it tells the sides apart, and no groups of a side
+	same := agreed(sides)
 	var gs [2]view.Grouped[string, *group]
-	sort := func() {
-		for i := range sides {
-			gs[i] = sides[i].groups(o.Force, func(r *results.Record) string {
-				if paired {
-					return fmt.Sprint(plans[slot{run: r.Run, pair: r.Pair}])
+	for i, s := range sides {
+		gs[i] = s.groups(o.Force, func(r *results.Record) string {
+			if paired {
+				return fmt.Sprint(plans[slot{run: r.Run, pair: r.Pair}])
+			}
+			key := slices.Clone(s.settings[r])
+			for _, at := range same {
+				if o.Force { // it tells the sides apart, and no groups of a side
+					key[at] = ""
 				}
-				s := slices.Clone(sides[i].settings[r])
-				for _, at := range same {
-					s[at] = ""
-				}
-				return fmt.Sprintf("%q", s)
-			})
-		}
-	}
-	sort()
-	agree := agreed(gs)
-	if o.Force {
-		same = agree
-		sort()
+			}
+			return fmt.Sprintf("%q", key)
+		})
 	}
 	found := false
 	for i, of := range gs {
@@ -228,22 +222,19 @@ func match(sides [2]side, o Options) (pairs []pair, paired bool, err error) {
 	case paired:
 		return nil, false, errors.New("no cell of the base was run together with one of the head")
 	}
-	return nil, false, unmatched(sides, gs, agree)
+	return nil, false, unmatched(sides, gs, same)
 }
 
-// agreed returns the settings that have one value in all groups of a side, on either side.
-func agreed(gs [2]view.Grouped[string, *group]) (same []int) {
-	differ := map[int]bool{}
-	for _, of := range gs {
-		for _, k := range of.Keys {
-			for _, at := range differing(of.Of[k][0].settings, of.Of[of.Keys[0]][0].settings) {
-				differ[at] = true
-			}
+// agreed returns the settings that have one value in all records of a side, on either side.
+func agreed(sides [2]side) (same []int) {
+	for at := range len(flags) + 1 {
+		differs := func(s side) bool {
+			return slices.ContainsFunc(s.records, func(r *results.Record) bool {
+				return s.settings[r][at] != s.settings[s.records[0]][at]
+			})
 		}
-	}
-	for i := range len(flags) + 1 {
-		if !differ[i] {
-			same = append(same, i)
+		if !slices.ContainsFunc(sides[:], differs) {
+			same = append(same, at)
 		}
 	}
 	return same

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results/metric"
 )
@@ -27,9 +26,6 @@ const DefaultThresholds = "locks/s<-5%,acquire.p99>+10%,violations>0"
 
 var defaults, _ = ParseThresholds(DefaultThresholds)
 
-// blanks may stand anywhere between names and values. Line breaks are among them, since a block of YAML ends with one.
-const blanks = " \t\r\n"
-
 // ParseThresholds reads conditions: FIGURE, < or >, and VALUE, separated by commas, with blanks and line breaks where
 // one likes.
 //
@@ -40,65 +36,54 @@ const blanks = " \t\r\n"
 // what it is.
 //
 // The error is a *ThresholdError.
-func ParseThresholds(text string) ([]Threshold, error) {
-	var list []Threshold
-	at := 0 // where the part begins, in bytes
+func ParseThresholds(text string) (list []Threshold, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		t, err := parseThreshold(part)
 		if err != nil {
-			err.Column += utf8.RuneCountInString(text[:at])
 			return nil, err
 		}
 		list = append(list, t)
-		at += len(part) + 1
 	}
 	return list, nil
 }
 
-// ThresholdError says what is wrong with an expression, and where.
+// ThresholdError says what is wrong with an expression.
 type ThresholdError struct {
-	Column int // from 1, in characters
-	What   string
-	Word   string // a name that is no figure's, empty if that is not what is wrong
+	What string
+	Word string // a name that is no figure's, empty if that is not what is wrong
 }
 
-func (e *ThresholdError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
+func (e *ThresholdError) Error() string { return e.What }
 
-func fault(text string, at int, format string, args ...any) *ThresholdError {
-	return &ThresholdError{Column: utf8.RuneCountInString(text[:at]) + 1, What: fmt.Sprintf(format, args...)}
+func fault(format string, args ...any) *ThresholdError {
+	return &ThresholdError{What: fmt.Sprintf(format, args...)}
 }
 
-// leading returns how many bytes of blanks a text begins with.
-func leading(text string) int { return len(text) - len(strings.TrimLeft(text, blanks)) }
-
-// parseThreshold reads one condition; the column of the error counts from its beginning.
-func parseThreshold(text string) (t Threshold, err *ThresholdError) {
+// parseThreshold reads one condition.
+func parseThreshold(text string) (t Threshold, err error) {
 	at := strings.IndexAny(text+"=", "<>=")
-	name := strings.Trim(text[:at], blanks)
+	name := strings.TrimSpace(text[:at])
 	f, known := metric.Named(name)
 	switch {
 	case name == "":
-		return t, fault(text, leading(text[:at]), "here belongs a condition that must not come true, such as locks/s<-5%%")
+		return t, fault("a condition that must not come true is missing, such as locks/s<-5%%")
 	case !known && strings.ContainsAny(name, ":@"): // an address that went to the wrong flag may have a password in it
-		return t, fault(text, leading(text), "no figure has such a name")
+		return t, fault("no figure has such a name")
 	case !known:
-		err := fault(text, leading(text), "no figure is called %q", name)
-		err.Word = name
-		return t, err
+		return t, &ThresholdError{fmt.Sprintf("no figure is called %q", name), name}
 	case at == len(text):
-		return t, fault(text, at, "after %s belongs < or >, and a value", name)
+		return t, fault("after %s belongs < or >, and a value", name)
 	}
-	value, from := strings.Trim(text[at+1:], blanks), at+1+leading(text[at+1:])
-	written := strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text)
+	value, written := strings.TrimSpace(text[at+1:]), strings.NewReplacer("\n", " ", "\t", " ", "\r", " ").Replace(text)
 	t = Threshold{Figure: f, Less: text[at] == '<', Text: strings.TrimSpace(written)}
 	switch {
 	case text[at] == '=' || value != "" && strings.ContainsAny(value[:1], "<>="):
-		return t, fault(text, at, "conditions that must not come true are written with < or > alone")
+		return t, fault("conditions that must not come true are written with < or > alone")
 	case value == "":
-		return t, fault(text, from, "after %s belongs a value: %s", text[at:at+1], allowed(f))
+		return t, fault("after %s belongs a value: %s", text[:at+1], allowed(f))
 	}
 	if what := t.read(value); what != "" {
-		return t, fault(text, from, "%s", what)
+		return t, fault("%s", what)
 	}
 	return t, nil
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/lockbench/lockbench/results/metric"
 )
@@ -58,7 +57,7 @@ func TestParseThresholds(t *testing.T) {
 
 // blank makes one blank of each character that counts as one.
 func blank(r rune) rune {
-	if strings.ContainsRune(blanks, r) {
+	if strings.ContainsRune(" \t\r\n", r) {
 		return ' '
 	}
 	return r
@@ -72,42 +71,39 @@ func TestParseSeveral(t *testing.T) {
 }
 
 func TestThresholdErrors(t *testing.T) {
-	for text, want := range map[string]struct {
-		column int
-		what   string
-	}{
-		"":                         {1, "here belongs a condition that must not come true, such as locks/s<-5%"},
-		"  ":                       {3, "here belongs a condition"},
-		"locks/s<-5%,":             {13, "here belongs a condition"},
-		"locks/s<-5%,,jain<1":      {13, "here belongs a condition"},
-		"<-5%":                     {1, "here belongs a condition"},
-		"violations>0, aquire>1ms": {15, `no figure is called "aquire"`},
-		"locks<-5%":                {1, `no figure is called "locks"`},
-		"locks/s":                  {8, "after locks/s belongs < or >, and a value"},
-		"locks/s -5%":              {1, `no figure is called "locks/s -5%"`},
-		"locks/s=-5%":              {8, "conditions that must not come true are written with < or > alone"},
-		"locks/s<=-5%":             {8, "conditions that must not come true are written with < or > alone"},
-		"locks/s<>5%":              {8, "conditions that must not come true are written with < or > alone"},
-		"locks/s<":                 {9, "after < belongs a value: a change such as -5% or +10%, or an amount such as 50k"},
-		"locks/s<5%":               {9, "a percentage has a sign here: +5% for a rise, -5% for a fall"},
-		"locks/s<-5":               {9, "a sign belongs to a change in percent"},
-		"locks/s>-5%":              {9, "< is for a fall, and > for a rise: write <-5%, or >+5%"},
-		"acquire.p99<+5%":          {13, "< is for a fall, and > for a rise: write <-5%, or >+5%"},
-		"locks/s<--5%":             {9, `"--5%" is no value`},
-		"locks/s<-%":               {9, `"-%" is no percentage`},
-		"locks/s<-1e3%":            {9, `"-1e3%" is no percentage`},
-		"locks/s<-NaN%":            {9, `"-NaN%" is no percentage`},
-		"locks/s<-0%":              {9, "a change of 0 % is none"},
-		"locks/s<-100%":            {9, "nothing falls by 100 % or more"},
-		"locks/s<0":                {9, "nothing is below 0"},
-		"locks/s<1e9":              {9, `"1e9" is no value of locks/s`},
-		"locks/s<Inf":              {9, `"Inf" is no value of locks/s`},
-		"locks/s<50ms":             {9, `"50ms" is no value of locks/s: a change such as -5% or +10%, or an amount such as 50k`},
-		"acquire.p99>20":           {13, `"20" is no value of acquire.p99: a change such as -5% or +10%, or an amount such as 20ms`},
-		"acquire.p99> +20ms":       {14, "a sign belongs to a change in percent"},
-		"memory>64MiB":             {8, `"64MiB" is no value of memory`},
-		"µlocks<-5%, é>1":          {1, `no figure is called "µlocks"`},
-		"violations>0,é µ>1,":      {14, `no figure is called "é µ"`},
+	for text, want := range map[string]string{
+		"":                         "a condition that must not come true is missing, such as locks/s<-5%",
+		"  ":                       "a condition that must",
+		"locks/s<-5%,":             "a condition that must",
+		"locks/s<-5%,,jain<1":      "a condition that must",
+		"<-5%":                     "a condition that must",
+		"violations>0, aquire>1ms": `no figure is called "aquire"`,
+		"locks<-5%":                `no figure is called "locks"`,
+		"locks/s":                  "after locks/s belongs < or >, and a value",
+		"locks/s -5%":              `no figure is called "locks/s -5%"`,
+		"locks/s=-5%":              "conditions that must not come true are written with < or > alone",
+		"locks/s<=-5%":             "conditions that must not come true are written with < or > alone",
+		"locks/s<>5%":              "conditions that must not come true are written with < or > alone",
+		"locks/s<":                 "after locks/s< belongs a value: a change such as -5% or +10%, or an amount such as 50k",
+		"locks/s<5%":               "a percentage has a sign here: +5% for a rise, -5% for a fall",
+		"locks/s<-5":               "a sign belongs to a change in percent",
+		"locks/s>-5%":              "< is for a fall, and > for a rise: write <-5%, or >+5%",
+		"acquire.p99<+5%":          "< is for a fall, and > for a rise: write <-5%, or >+5%",
+		"locks/s<--5%":             `"--5%" is no value`,
+		"locks/s<-%":               `"-%" is no percentage`,
+		"locks/s<-1e3%":            `"-1e3%" is no percentage`,
+		"locks/s<-NaN%":            `"-NaN%" is no percentage`,
+		"locks/s<-0%":              "a change of 0 % is none",
+		"locks/s<-100%":            "nothing falls by 100 % or more",
+		"locks/s<0":                "nothing is below 0",
+		"locks/s<1e9":              `"1e9" is no value of locks/s`,
+		"locks/s<Inf":              `"Inf" is no value of locks/s`,
+		"locks/s<50ms":             `"50ms" is no value of locks/s: a change such as -5% or +10%, or an amount such as 50k`,
+		"acquire.p99>20":           `"20" is no value of acquire.p99: a change such as -5% or +10%, or an amount such as 20ms`,
+		"acquire.p99> +20ms":       "a sign belongs to a change in percent",
+		"memory>64MiB":             `"64MiB" is no value of memory`,
+		"µlocks<-5%, é>1":          `no figure is called "µlocks"`,
+		"violations>0,é µ>1,":      `no figure is called "é µ"`,
 	} {
 		_, err := ParseThresholds(text)
 		var fault *ThresholdError
@@ -115,8 +111,8 @@ func TestThresholdErrors(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if fault.Column != want.column || !strings.HasPrefix(fault.What, want.what) {
-			t.Errorf("%q: column %d: %s, want %d: %s", text, fault.Column, fault.What, want.column, want.what)
+		if !strings.HasPrefix(fault.What, want) {
+			t.Errorf("%q: %s, want %s", text, fault.What, want)
 		}
 	}
 }
@@ -145,7 +141,7 @@ func FuzzThresholds(f *testing.F) {
 		list, err := ParseThresholds(text)
 		if err != nil {
 			var fault *ThresholdError
-			if !errors.As(err, &fault) || fault.Column < 1 || fault.Column > utf8.RuneCountInString(text)+1 || fault.What == "" {
+			if !errors.As(err, &fault) || fault.What == "" {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return
