@@ -132,7 +132,7 @@ func (s *search) search(ctx context.Context, r *runner.Runner) error {
 }
 
 // runTrials runs what is to run. Whatever ends it early, the trials so far make the answer; the error is that there are
-// none, as a server of the user's cannot be asked at all.
+// none.
 func (s *search) runTrials(
 	ctx context.Context, measure func(context.Context, capacity.Trial) (*results.Record, error),
 ) error {
@@ -197,26 +197,22 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	return nil
 }
 
-// measure runs a trial. If it does not work the record says why. The error is that no other would, since the address or
-// the password of the user's server is wrong.
+// measure runs a trial. If it does not work the record says why. The error is that no other would: the very first one
+// has not reached the user's server, or was not let in.
 func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record, error) {
 	j := runner.Job{
 		Trial: matrix.Trial{Cell: t.Candidate, Trial: t.Number}, Plan: t.Plan, Number: s.trials + 1,
 		After: max(0, s.Time()-s.known.Spent()-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
-	if err == nil {
+	class := drivers.ClassOf(err)
+	switch {
+	case err == nil:
 		return rec, nil
+	case s.trials == 0 && t.Plan.Server == matrix.External && (class == drivers.ClassAuth || class == drivers.ClassConnect):
+		return nil, err
 	}
-	return s.runner.Failed(j, err), unreachable(t, err)
-}
-
-func unreachable(t capacity.Trial, err error) error {
-	remedy := map[drivers.Class]string{drivers.ClassAuth: passwordRemedy, drivers.ClassConnect: "is -addr right?"}[drivers.ClassOf(err)]
-	if remedy == "" || t.Number > 0 || t.Plan.Server != matrix.External {
-		return nil
-	}
-	return fmt.Errorf("%w; %s", err, remedy)
+	return s.runner.Failed(j, err), nil
 }
 
 // stopGrowing returns what stops a trial whose queue is over its limit and keeps growing for a second. Bursts make a

@@ -5,7 +5,6 @@ package cli
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -134,14 +133,14 @@ func (q *question) read(stdin io.Reader) error {
 	o := q.options
 	r, rate, slo := reader{o: o}, o.get("rate"), o.get("slo")
 	ignore := func(opt *option) { opt.text, opt.from = opt.def, fromDefault }
-	asked, most, level := rate, o.get("max-rate"), constantRate
+	asked, most := rate, o.get("max-rate")
 	if clients := o.get("max-clients"); clients.text != "" {
 		if rate.text != "" || most.text != "" {
 			return o.complain(clients, "it is about clients of a closed loop, which have no -rate and no -max-rate")
 		}
-		q.Axis, asked, most, level = capacity.Clients, o.get("clients"), clients, clientCount
+		q.Axis, asked, most = capacity.Clients, o.get("clients"), clients
 	}
-	q.Asked, q.Most = scalar(&r, asked.name, level), scalar(&r, most.name, level)
+	q.Asked, q.Most = scalar(&r, asked.name, q.level), scalar(&r, most.name, q.level)
 	q.need = list(&r, "need", parseText)
 	q.Seed = scalar(&r, "seed", spec.ParseSeed)
 	q.Budget = scalar(&r, "budget", within(spec.ParseTime, 1, math.MaxInt64, "must be more than 0"))
@@ -171,16 +170,14 @@ func (q *question) read(stdin io.Reader) error {
 	return nil
 }
 
-// clientCount reads a number of clients; nothing is 0.
-func clientCount(text string) (float64, error) {
-	n, err := within(spec.ParseInt, 1, maxPlanClients, "must be a number of clients")(text)
-	return float64(n), err
-}
-
-// constantRate reads one rate; nothing is 0.
-func constantRate(text string) (float64, error) {
+// level reads a number of arrivals a second, or of clients; nothing is 0.
+func (q *question) level(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
+	}
+	if q.Axis == capacity.Clients {
+		n, err := within(spec.ParseInt, 1, maxPlanClients, "must be a number of clients")(text)
+		return float64(n), err
 	}
 	rate, err := spec.ParseRate(text)
 	if err != nil || rate.Over > 0 {
@@ -251,23 +248,24 @@ func (q *question) designs(p spec.Plan) (names []string) {
 	safe := slices.DeleteFunc(slices.Clone(driver.Designs()), func(d drivers.Design) bool {
 		return !includes(claims(d), needed) || !d.Traits.Expires && !d.Traits.Session
 	})
-	better := func(a, b drivers.Design) bool { return includes(claims(a), claims(b)) && includes(b.Loses, a.Loses) }
+	wins := func(a, b drivers.Design) bool { return includes(claims(a), claims(b)) && includes(b.Loses, a.Loses) }
 	var worse []string
 	for _, d := range safe {
-		list := &names
-		if slices.ContainsFunc(safe, func(o drivers.Design) bool { return better(o, d) && !better(d, o) }) {
-			list = &worse
+		if slices.ContainsFunc(safe, func(o drivers.Design) bool { return wins(o, d) && !wins(d, o) }) {
+			worse = append(worse, d.Name)
+		} else {
+			names = append(names, d.Name)
 		}
-		*list = append(*list, d.Name)
 	}
-	where := strings.TrimSuffix(p.Driver+"@"+p.Topology, "@")
+	leave := func(why string) {
+		where := strings.TrimSuffix(p.Driver+"@"+p.Topology, "@")
+		q.skipped = append(q.skipped, where+why+"; -lock takes any")
+	}
 	if worse != nil {
-		q.skipped = append(q.skipped, fmt.Sprintf(
-			"%s %s: another design claims as much and loses to fewer hazards; -lock takes any", where, format.And(worse)))
+		leave(" " + format.And(worse) + ": another design claims as much and loses to fewer hazards")
 	}
 	if names == nil {
-		q.skipped = append(q.skipped, fmt.Sprintf(
-			"%s: no design claims %s, and expires or session; -lock takes any", where, strings.Join(needed, ", ")))
+		leave(": no design claims " + strings.Join(needed, ", ") + ", and expires or session")
 	}
 	return names
 }

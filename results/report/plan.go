@@ -45,7 +45,7 @@ func Plan(a *capacity.Answer) *Document {
 		When: format.Join(cmp.Or(a.SLO, "no objective")+at, format.Few(loads, 1))}
 	table, why := p.table(), p.why()
 	more := table.rest(d.room(why), "candidate")
-	d.add(Block{Table: table}, Block{Table: why}, Block{Chart: p.chart()}, more,
+	d.add(Block{Table: table}, Block{Table: why}, more,
 		Block{Heading: "Bounds on paper", Detail: !p.onPaper(), Table: PlanAnalysis(a)},
 		Block{Heading: "Not tried, and environment", Detail: true, Table: facts(
 			"most tried", p.level(a.Most), "caution", strings.Join(warnings, " · "),
@@ -158,22 +158,6 @@ func (p planned) table() *Table {
 		t.Rows = nil
 	}
 	return t
-}
-
-// chart returns a bar for each of several candidates.
-func (p planned) chart() *Chart {
-	chart := &Chart{Kind: Bars, Name: "sustained", Title: "What each candidate sustains",
-		X: Axis{Name: cmp.Or(string(p.Axis), "arrivals/s"), Label: format.Three}}
-	if p.Asked > 0 {
-		chart.Uprights = []Line{{p.Asked, "asked for"}}
-	}
-	for _, c := range p.list {
-		if r := c.Sustains; len(p.list) > 1 && r.Low > 0 {
-			chart.Series = append(chart.Series, Series{Name: c.Name, Tone: planTones[c.Verdict], Text: p.sustained(&c),
-				Points: []Point{{X: max(r.Low, r.Mid), Low: r.Low, High: max(r.Low, r.High)}}})
-		}
-	}
-	return chart
 }
 
 // why returns what is wrong with the best candidate, or why it does not sustain the load; why others do not, unless it
