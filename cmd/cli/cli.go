@@ -20,6 +20,7 @@ import (
 
 	"github.com/lockbench/lockbench/cmd/cli/progress"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
+	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/exec"
 )
 
@@ -90,6 +91,9 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	case errors.As(err, &exit):
 		code = int(exit)
 	case err != nil:
+		if drivers.ClassOf(err) == drivers.ClassAuth {
+			err = fmt.Errorf("%w; %s", err, passwordRemedy)
+		}
 		p.say("%s", err)
 		code = exitError
 		if errors.As(err, &usage) {

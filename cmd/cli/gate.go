@@ -99,12 +99,13 @@ func (g *gating) run() error {
 	if err = g.measure(rounds, how); err == nil {
 		err = g.judge(how, out)
 	}
-	if info, _ := os.Stat(g.at("base.jsonl")); g.text("output") == "" && (err == nil || info == nil) {
-		_ = os.RemoveAll(g.dir)
-	} else if err != nil {
+	if info, _ := os.Stat(g.at("base.jsonl")); g.text("output") != "" {
+		return err
+	} else if err != nil && info != nil {
 		g.say("the records are in %s", g.dir)
+		return err
 	}
-	return err
+	return cmp.Or(err, os.RemoveAll(g.dir))
 }
 
 var sides = []string{results.SideBase, results.SideHead}

@@ -71,76 +71,39 @@ func commandNames(root *cobra.Command) (names []string) {
 
 const maxPassages, maxTopics = 4, 6 // that explain prints
 
-// explain returns the passages that begin with a word, or else those that have it, of the topics that it leads to or
-// else of all; and names the topics that have it. It is empty if the help has no such word.
+// entries are those of lists, the first with its heading, and paragraphs with what is indented below them.
+var entries = regexp.MustCompile(`(?m)^((\S.*:\n)? {1,2}\S.*\n( {3}.*\n)*|(\S.*\n)+( .*\n)*)`)
+
+// explain returns the passages of the help that begin with a word, or else have it, and names the topics that do. It is
+// empty if the help has no such word.
 func explain(word string) (text string) {
 	if word = strings.TrimSuffix(strings.TrimSpace(word), "s"); word == "" {
 		return ""
 	}
-	all := passages()
-	for _, end := range []string{`s?(\W|$)`, ""} { // as a word, or else as the beginning of one
-		has := regexp.MustCompile(`(?i)(^|\W)` + regexp.QuoteMeta(word) + end)
-		begins := regexp.MustCompile(`^(\S.*:\n)?[ *-]*` + has.String())
-		for _, fits := range []func(passage) bool{
-			func(p passage) bool { return begins.MatchString(p.text) },
-			func(p passage) bool { return has.MatchString(p.words) && has.MatchString(p.text) },
-			func(p passage) bool { return has.MatchString(p.words) && p.first },
-			func(p passage) bool { return has.MatchString(p.text) },
-		} {
-			found := slices.DeleteFunc(slices.Clone(all), func(p passage) bool { return !fits(p) })
-			for _, p := range found[:min(len(found), maxPassages)] {
-				if !strings.Contains(text, p.title) {
-					text += p.title + "\n\n"
-				}
-				text += p.text + "\n"
-			}
-			if text != "" {
-				return text + more(has)
-			}
-		}
-	}
-	return ""
-}
-
-// more names the topics that have a word.
-func more(word *regexp.Regexp) string {
-	has := slices.DeleteFunc(slices.Clone(topics), func(topic string) bool { return !word.MatchString(helpFile(topic)) })
-	if len(has) == 0 {
-		return ""
-	}
-	return "More: lockbench help " + strings.Join(has[:min(len(has), maxTopics)], ", ") + "\n"
-}
-
-// passage is a paragraph of a page, or an entry of a list in it.
-type passage struct {
-	title, text string
-	words       string // that lead to the topic
-	first       bool   // of the topic
-}
-
-var (
-	// parts are entries of lists, the first with the heading, and paragraphs with what is indented below them, or with the
-	// examples that they announce.
-	parts = regexp.MustCompile(`(?m)^((\S.*:\n)? {1,2}\S.*\n( {3}.*\n)*|` +
-		`(\S.*\n)*\S.*:\n\n( +(\S+=\S+ )*lockbench .*\n)+|(\S.*\n)+( .*\n)*)`)
-
-	example = regexp.MustCompile(`^ +(\S+=\S+ )*(lockbench|kubectl|srun|mpirun|go run|benchstat) `)
-)
-
-// passages are those of all topics, the glossary first, and of the lists that no topic has.
-func passages() (all []passage) {
-	add := func(title, words, text string) {
-		for i, part := range slices.DeleteFunc(parts.FindAllString(text, -1), example.MatchString) {
-			all = append(all, passage{title, part, words, i == 0})
-		}
-	}
-	last := len(topics) - 1
+	has := regexp.MustCompile(`(?i)(^|\W)` + regexp.QuoteMeta(word))
+	last := len(topics) - 1 // the glossary
+	pages := []string{"lock designs: lockbench list DRIVER says more\n" + catalog.Designs(),
+		"hazards: what lockbench prove makes happen\n" + catalog.Hazards()}
+	var found []string
 	for _, topic := range slices.Concat(topics[last:], topics[:last]) {
-		title, text, _ := strings.Cut(page(topic), "\n")
-		_, words, _ := helpText(topic)
-		add(title, title+", "+words, text)
+		pages = slices.Insert(pages, len(pages)-2, page(topic))
+		if has.MatchString(helpFile(topic)) {
+			found = append(found, topic)
+		}
 	}
-	add("lock designs: lockbench list DRIVER says more", "", catalog.Designs())
-	add("hazards: what lockbench prove makes happen", "", catalog.Hazards())
-	return all
+	begins := regexp.MustCompile(`^(\S.*:\n)?[ *-]*` + has.String())
+	for _, fits := range []*regexp.Regexp{begins, has} {
+		for n, i := 0, 0; text == "" && i < len(pages); i++ {
+			title, rest, _ := strings.Cut(pages[i], "\n")
+			for _, entry := range entries.FindAllString(rest, -1) {
+				if fits.MatchString(entry) && n < maxPassages {
+					n, text, title = n+1, text+title+"\n\n"+entry+"\n", ""
+				}
+			}
+		}
+	}
+	if len(found) > 0 {
+		text += "More: lockbench help " + strings.Join(found[:min(len(found), maxTopics)], ", ") + "\n"
+	}
+	return text
 }

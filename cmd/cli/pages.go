@@ -34,7 +34,7 @@ var topics = []string{
 
 // page returns a page of the help.
 func page(name string) string {
-	about, _, text := helpText(name)
+	about, text := helpText(name)
 	if slices.Contains(topics, name) {
 		about = name + ": " + about
 	}
@@ -45,13 +45,13 @@ func page(name string) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// helpText returns the first line of a page, the words that lead to it, and the rest.
-func helpText(name string) (about, words, text string) {
+// helpText returns the first line of a page, and the rest without the words that lead to it.
+func helpText(name string) (about, text string) {
 	about, text, _ = strings.Cut(helpFile(name), "\n")
-	if rest, ok := strings.CutPrefix(text, "words: "); ok {
-		words, text, _ = strings.Cut(rest, "\n")
+	if strings.HasPrefix(text, "words: ") {
+		_, text, _ = strings.Cut(text, "\n")
 	}
-	return about, words, text
+	return about, text
 }
 
 func helpFile(name string) string {
@@ -135,7 +135,7 @@ func (f flagDef) help() string {
 func topicList() (text string) {
 	var lines []string
 	for _, name := range topics {
-		about, _, _ := helpText(name)
+		about, _ := helpText(name)
 		lines = append(lines, fmt.Sprintf("%-13s%s", name, about))
 	}
 	half := (len(lines) + 1) / 2

@@ -51,9 +51,10 @@ var reasons = []struct {
 		"judge the amount: -fail-on 'METRIC>VALUE'"},
 	{Saturated, "lockbench was measured, and not the lock", "%s saturated",
 		"a quieter or larger machine, or fewer clients; -force judges anyway"},
-	{TooFew, "no difference between so few trials is significant", "%s are too few for %s", "run more trials a side: -trials NUMBER"},
+	{TooFew, "no difference between so few trials is significant", "%s are too few for %s",
+		"run more trials a side: -trials NUMBER, or -n of a gate"},
 	{Scatter, "the trials scatter too much to tell", "between %s and %s, and the limit is %s",
-		"run more trials a side (-trials NUMBER), or on a quieter machine"},
+		"run more trials a side (-trials NUMBER, or -n of a gate), or on a quieter machine"},
 	{Unclaimed, "the design does not claim mutual exclusion", "the design does not claim mutual exclusion", ""},
 }
 

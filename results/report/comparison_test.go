@@ -62,7 +62,7 @@ func TestNext(t *testing.T) {
 		c := ofCells(7, "locks/s<-5%", asIs)
 		c.Verdict, c.Cells = compare.Inconclusive, c.Cells[6:]
 		c.Cells[0].Figures[0].Needed = needed
-		if text := dump(Comparison(c)); !strings.Contains(text, "next | run more trials a side: "+want+"\n") {
+		if text := dump(Comparison(c)); !strings.Contains(text, "next | run more trials a side: "+want+", or -n of a gate\n") {
 			t.Errorf("no %q in %s", want, text)
 		}
 	}
