@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
@@ -41,7 +42,8 @@ func (p *program) conform(ctx context.Context, o *options, _ []string) error {
 		}
 	}
 	p.draining.Store(true)
-	cfg := drivers.Config{}
+	// A session's time-out is as short as a stalling machine allows: the suite waits for its end. etcd's default is a minute.
+	cfg := drivers.Config{TTL: 5 * time.Second}
 	if s := target.Service(name); s != nil {
 		if cfg.Addrs = drivers.SplitAddrs(o.text("addr")); o.text("addr") == "" {
 			path, err := s.Locate()
