@@ -55,21 +55,47 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// TestMetricsElsewhere makes a member redirect the request for its counters to another server.
-func TestMetricsElsewhere(t *testing.T) {
-	var asked atomic.Int64
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked.Add(1)
-		w.Write([]byte("process_cpu_seconds_total 1\n"))
-	}))
-	defer other.Close()
-	member := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+// page returns the metrics of a member that answers so.
+func page(t *testing.T, answer http.Handler) counts {
+	t.Helper()
+	member := httptest.NewServer(answer)
 	defer member.Close()
 	at, err := parseTarget(member.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if counts := metrics(t.Context(), at); len(counts) > 0 || asked.Load() != 0 {
+	return metrics(t.Context(), at)
+}
+
+// A member redirects the request for its metrics to another server.
+func TestMetricsElsewhere(t *testing.T) {
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	if counts := page(t, http.RedirectHandler(other.URL, http.StatusFound)); len(counts) > 0 || asked.Load() != 0 {
 		t.Errorf("%v, and the other server was asked %d times", counts, asked.Load())
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	unknown := drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
+	tests := map[string]drivers.Usage{
+		`# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
+process_cpu_seconds_total 1.5
+grpc_server_msg_received_total{grpc_method="Txn",grpc_service="etcdserverpb.KV",grpc_type="unary"} 30
+grpc_server_msg_received_total{grpc_method="Watch",grpc_service="etcdserverpb.Watch",grpc_type="bidi_stream"} 12
+etcd_network_client_grpc_received_bytes_total 700
+etcd_network_client_grpc_sent_bytes_total 1.2e+03
+`: {CPU: 1500 * time.Millisecond, Commands: 42, BytesIn: 700, BytesOut: 1200},
+		"nothing of it\n": unknown,
+	}
+	for _, number := range []string{"NaN", "-1e300", "+Inf", "1e300", "x"} {
+		tests["process_cpu_seconds_total "+number+"\netcd_network_client_grpc_sent_bytes_total "+number] = unknown
+	}
+	for text, want := range tests {
+		got := page(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(text)) }))
+		if got.usage() != want {
+			t.Errorf("%+v of %s", got.usage(), text)
+		}
 	}
 }

@@ -3,10 +3,8 @@ package etcd
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,12 +16,16 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Inspect implements drivers.Inspector. The version comes from the members by gRPC, their usage from /metrics at their
-// client URL; it is unknown if that does not answer. etcd does not tell whether it fsyncs.
+// lockBytes is what a lock leaves in the history, without the run's prefix, which is in both of its revisions.
+const lockBytes = 185
+
+// Inspect implements drivers.Inspector. The version comes from the members by gRPC, their usage and quota from /metrics
+// at their client URL; they are unknown if that does not answer. etcd does not tell whether it fsyncs.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	server, usage := drivers.Server{Name: "etcd", Mode: "standalone"}, drivers.Usage{}
-	server.Session = time.Duration(s.granted.Load()) * time.Second
-	server.LockBytes = lockBytes + 2*int64(len(s.prefix))
+	server, usage := drivers.Server{
+		Name: "etcd", Mode: "standalone", Session: time.Duration(s.granted.Load()) * time.Second,
+		LockBytes: lockBytes + 2*int64(len(s.prefix)),
+	}, drivers.Usage{}
 	var versions, runs []string
 	var failed error
 	for _, t := range s.targets {
@@ -50,28 +52,24 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 		return drivers.Server{}, drivers.Usage{}, fail("inspect", failed)
 	}
 	server.Version, server.RunID = strings.Join(versions, ", "), strings.Join(runs, "+")
-	if n := s.members(ctx); n > 1 {
-		server.Mode = fmt.Sprintf("cluster of %d", n)
-		server.Replicas = n - 1
+	limited, cancel := context.WithTimeout(ctx, s.io)
+	defer cancel()
+	members := len(s.targets) // at least
+	if answer, err := s.conns[0].MemberList(limited); err == nil {
+		members = len(answer.Members)
+	}
+	if members > 1 {
+		server.Mode, server.Replicas = fmt.Sprintf("cluster of %d", members), members-1
 	}
 	return server, usage, nil
 }
 
-// members returns the number of members, or of the named ones if etcd does not tell.
-func (s *service) members(ctx context.Context) int {
-	limited, cancel := context.WithTimeout(ctx, s.io)
-	defer cancel()
-	answer, err := s.conns[0].MemberList(limited)
-	if err != nil || len(answer.Members) == 0 {
-		return len(s.targets)
-	}
-	return len(answer.Members)
-}
-
-// counts are the sums of a member's counters, by name; empty if they are unknown.
+// counts are the sums of a member's metrics, by name; empty if they are unknown.
 type counts map[string]float64
 
-// metrics asks a member itself for its counters: it uses no proxy and follows no redirects.
+const maxCount = 1e18
+
+// metrics asks a member itself for its metrics: it uses no proxy and follows no redirects.
 func metrics(ctx context.Context, t target) counts {
 	client := http.Client{
 		Transport:     &http.Transport{TLSClientConfig: t.tls.Clone(), DisableKeepAlives: true},
@@ -86,23 +84,14 @@ func metrics(ctx context.Context, t target) counts {
 		return nil
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil
-	}
-	return readMetrics(answer.Body)
-}
-
-func readMetrics(text io.Reader) counts {
 	all := counts{}
-	lines := bufio.NewScanner(text)
-	for lines.Scan() {
-		name, value, ok := strings.Cut(lines.Text(), " ")
-		n, err := strconv.ParseFloat(value, 64)
-		if !ok || err != nil || !(n >= 0 && n < maxCount) {
-			continue // a comment, or not a counter
+	lines := bufio.NewScanner(answer.Body)
+	for answer.StatusCode == http.StatusOK && lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if n, err := strconv.ParseFloat(value, 64); err == nil && n >= 0 && n < maxCount { // no comment
+			name, _, _ = strings.Cut(name, "{")
+			all[name] = min(all[name]+n, maxCount)
 		}
-		name, _, _ = strings.Cut(name, "{")
-		all[name] = min(all[name]+n, maxCount)
 	}
 	if lines.Err() != nil { // the sums are incomplete
 		return nil
@@ -110,10 +99,8 @@ func readMetrics(text io.Reader) counts {
 	return all
 }
 
-const maxCount = 1e18
-
-// usage picks the counters of a member's usage. Commands are all messages of clients: requests, and those on the
-// streams for watches and keep-alives.
+// usage picks what a member has used. Commands are all messages of clients: requests, and those on the streams for
+// watches and keep-alives.
 func (c counts) usage() drivers.Usage {
 	count := func(name string, unit float64) int64 {
 		if n, known := c[name]; known {
@@ -129,26 +116,14 @@ func (c counts) usage() drivers.Usage {
 	}
 }
 
-const (
-	// defaultQuota is the size at which etcd refuses writes unless --quota-backend-bytes is given.
-	defaultQuota = 2 << 30
-
-	// lockBytes is what a lock leaves in the history, without the run's prefix, which is in both of its revisions.
-	lockBytes = 185
-)
-
 // room returns how many bytes the store of a member can still take, of its quota; 0 if that is not known.
 func (c counts) room(status *clientv3.StatusResponse) int64 {
-	quota, known := c["etcd_server_quota_backend_bytes"] // 0: there is none
-	if !known {
-		quota = cmp.Or(float64(status.DbSizeQuota), defaultQuota)
-	}
-	size := float64(status.DbSize)
+	quota := int64(c["etcd_server_quota_backend_bytes"]) // 0: there is none
 	switch {
-	case quota <= 0 || !known && size >= quota: // a larger one than the default
+	case quota == 0:
 		return 0
-	case size >= quota:
+	case status.DbSize >= quota:
 		return 1
 	}
-	return int64(quota) - status.DbSizeInUse // free pages are used again
+	return quota - status.DbSizeInUse // free pages are used again
 }

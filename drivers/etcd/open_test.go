@@ -93,7 +93,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"release", func(c *drivers.Config) { c.Release = drivers.ReleaseLua }, "in one way only"},
 		{"pipelining", func(c *drivers.Config) { c.Pipelining = drivers.PipeliningOff }, "ask for more connections"},
 		{"topology", func(c *drivers.Config) { c.Topology = drivers.TopologyCluster }, "single or an ensemble"},
-		{"no address", func(c *drivers.Config) { c.Addrs = nil }, "there is no address"},
+		{"no address", func(c *drivers.Config) { c.Addrs = nil }, "there are 0 addresses"},
 		{"two addresses", func(c *drivers.Config) { c.Addrs = []string{"a", "b"} }, "ask for the topology ensemble"},
 		{"password alone", func(c *drivers.Config) { c.Password = secret }, "give both or neither"},
 		{"unlike", func(c *drivers.Config) {
@@ -148,8 +148,7 @@ func TestTLS(t *testing.T) {
 		cfg  drivers.Config
 		want string
 	}{
-		"the system's CAs": {drivers.Config{Addrs: e.URLs()}, "TLS with " + plain.Host + ": tls: failed to verify certificate"},
-		"the flag":         {drivers.Config{Addrs: e.URLs()}, "(-tls-ca)"},
+		"the system's CAs": {drivers.Config{Addrs: e.URLs()}, "(-tls-ca)"},
 		"another name": {drivers.Config{Addrs: e.URLs(), TLS: &tls.Config{RootCAs: good.TLS.RootCAs, ServerName: "elsewhere"}},
 			"(-tls-server-name)"},
 		"no TLS": {drivers.Config{Addrs: []string{plain.Host}}, "or wants TLS"},
@@ -217,7 +216,7 @@ func TestAuth(t *testing.T) {
 	}{
 		"no user":        {func(c *drivers.Config) { c.Addrs = []string{addr} }, "give them"},
 		"wrong password": {func(c *drivers.Config) { c.Password = "wrong-" + secret }, "check the user and the password"},
-		"wrong prefix":   {func(c *drivers.Config) { c.Prefix = "elsewhere:" }, "that begin with \"elsewhere:\": permit them, or"},
+		"wrong prefix":   {func(c *drivers.Config) { c.Prefix = "elsewhere:" }, "they begin with \"elsewhere:\""},
 	} {
 		cfg := alice
 		cfg.Prefix = "test:"
@@ -325,35 +324,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-func TestReadMetrics(t *testing.T) {
-	t.Parallel()
-	const text = `# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
-process_cpu_seconds_total 1.5
-process_start_time_seconds 1.7e+09
-grpc_server_msg_received_total{grpc_method="Txn",grpc_service="etcdserverpb.KV",grpc_type="unary"} 30
-grpc_server_msg_received_total{grpc_method="Watch",grpc_service="etcdserverpb.Watch",grpc_type="bidi_stream"} 12
-etcd_network_client_grpc_received_bytes_total 700
-etcd_network_client_grpc_sent_bytes_total 1.2e+03
-`
-	counts := readMetrics(strings.NewReader(text))
-	want := drivers.Usage{CPU: 1500 * time.Millisecond, Commands: 42, BytesIn: 700, BytesOut: 1200}
-	if u := counts.usage(); u != want || counts["process_start_time_seconds"] != 1.7e9 {
-		t.Errorf("%+v of %v", u, counts)
-	}
-	if u := readMetrics(strings.NewReader("nothing of it\n")).usage(); u != unknownUsage {
-		t.Errorf("%+v of a page without metrics", u)
-	}
-	for _, number := range []string{"NaN", "-1e300", "+Inf", "1e300", "x"} {
-		page := "grpc_server_msg_received_total " + number + "\nprocess_cpu_seconds_total " + number + "\netcd_network_client_grpc_sent_bytes_total " + number
-		if u := readMetrics(strings.NewReader(page)).usage(); u != unknownUsage {
-			t.Errorf("%s: %+v", number, u)
-		}
-	}
-}
-
-var unknownUsage = drivers.Usage{CPU: -1, Commands: -1, BytesIn: -1, BytesOut: -1}
-
-// A quota is that of /metrics, of the status, or the default, and some stores have none.
+// A quota is that of /metrics, and some stores have none.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	const quota = "etcd_server_quota_backend_bytes"
@@ -365,10 +336,7 @@ func TestRoom(t *testing.T) {
 		{counts{quota: 3000}, &clientv3.StatusResponse{DbSize: 1000, DbSizeInUse: 800}, 2200},
 		{counts{quota: 3000}, &clientv3.StatusResponse{DbSize: 3000, DbSizeInUse: 800}, 1},
 		{counts{quota: 0}, &clientv3.StatusResponse{DbSize: 1000}, 0},
-		{nil, &clientv3.StatusResponse{DbSize: 1000, DbSizeInUse: 1000, DbSizeQuota: 5000}, 4000},
-		{nil, &clientv3.StatusResponse{DbSize: 1000, DbSizeInUse: 1000}, defaultQuota - 1000},
-		{nil, &clientv3.StatusResponse{DbSize: 3 << 30, DbSizeInUse: 1000}, 0},
-		{nil, &clientv3.StatusResponse{DbSize: 1000, DbSizeQuota: -1}, 0},
+		{nil, &clientv3.StatusResponse{DbSize: 1000}, 0},
 	} {
 		if got := tt.counts.room(tt.status); got != tt.want {
 			t.Errorf("%v, %d bytes: %d; want %d", tt.counts, tt.status.DbSize, got, tt.want)

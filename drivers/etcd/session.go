@@ -1,239 +1,205 @@
-// One client's session with etcd: its lease, and what happens to that when an answer gets lost.
+// One client's session with etcd: its leases, and what happens to them when an answer gets lost.
 package etcd
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync/atomic"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockbench/lockbench/drivers"
 )
 
 // session is one simulated client.
 type session struct {
 	service *service
 	conn    *conn
-	seq     int64    // of owners
-	live    *grant   // new keys are bound to it; nil: not granted yet
-	old     []*grant // retired ones that are not known to be gone
-	place   *place   // in a line; nil if not in line
-	dead    bool     // it has crashed
-	ended   error    // why the last hold was gone
+	ctx     context.Context // until it is closed or crashes, or its service is closed
+	stop    context.CancelFunc
 
-	trips, notices atomic.Int64
+	seq    int64    // of owners
+	grants []*grant // those that are not known to be gone
+	live   *grant   // the one that new keys are bound to; the others are retired; nil: not granted yet
+	place  *place   // in a line; nil if not in line
+	ended  error    // why the last hold was gone
 }
 
 // grant is a lease that etcd has granted to the session, which the library keeps alive.
 //
 // If it is unknown whether a request has made a key, the request may still be on its way: then deleting the key is not
-// enough. The lease is retired, which means that nothing new is bound to it. Once no hold depends on it, it is no
-// longer kept alive, and is revoked as soon as a server answers. A request that arrives after that finds no lease and
-// makes no key.
+// enough. The lease is retired, which means that nothing new is bound to it. Once it has no owners, it is no longer kept
+// alive, and is revoked as soon as a server answers. A request that arrives after that finds no lease and makes no key.
+// The owner of that key is none of them, so that the key ends with the lease even if nobody releases it.
 type grant struct {
-	id      clientv3.LeaseID
-	name    string                                  // the name of its keys
-	alive   <-chan *clientv3.LeaseKeepAliveResponse // closed when it is lost
-	stop    context.CancelFunc                      // ends the keep-alives
-	holds   int                                     // keys bound to it that are held, or wait in a line
-	retired bool
+	id     clientv3.LeaseID
+	name   string                                  // the name of its keys
+	alive  <-chan *clientv3.LeaseKeepAliveResponse // closed when it is lost
+	stop   context.CancelFunc                      // ends the keep-alives
+	owners []string                                // whose keys exist, to hold or to wait in a line
+}
+
+// Session implements drivers.Service. It grants the session's lease, so that no acquisition takes the time for it.
+func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) {
+	c := &session{service: s, conn: s.conns[id%len(s.conns)]}
+	c.ctx, c.stop = context.WithCancel(s.ctx)
+	if _, err := c.lease(ctx); err != nil {
+		c.stop()
+		return nil, fail("session", err)
+	}
+	return c, nil
+}
+
+// usable returns an error if no request can be made.
+func (s *session) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil || s.ctx.Err() == nil {
+		return err
+	}
+	return errClosed
+}
+
+// request begins one round trip.
+func (s *session) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	s.service.trips.Add(1)
+	return context.WithTimeout(ctx, s.service.io)
+}
+
+// do makes one round trip for an operation.
+func (s *session) do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if err := s.usable(ctx); err != nil {
+		return clientv3.OpResponse{}, err
+	}
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	return s.conn.Do(limited, op)
 }
 
 // lost reports whether the lease is over, as far as known here: the server has said so, or has been silent for as long
 // as the lease lasts.
-func (g *grant) lost() bool {
+func (s *session) lost(g *grant) bool {
 	for {
 		select {
 		case _, ok := <-g.alive:
 			if !ok {
 				return true
 			}
+			s.service.keepAlives.Add(1)
 		default:
 			return false
 		}
 	}
 }
 
+// lease returns the lease to bind a key to: the session's, or a new one if that is lost.
+func (s *session) lease(ctx context.Context) (*grant, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	if s.live != nil && !s.lost(s.live) {
+		return s.live, nil
+	}
+	s.retire(s.live)
+	if err := s.revokeRetired(ctx); err != nil {
+		return nil, err
+	}
+	limited, cancel := s.request(ctx)
+	defer cancel()
+	answer, err := s.conn.Grant(limited, s.service.ttl) // one whose answer is lost expires, without any keys
+	if err != nil {
+		return nil, err
+	}
+	keep, stop := context.WithCancel(s.ctx)
+	g := &grant{id: answer.ID, name: strconv.FormatInt(int64(answer.ID), 16), stop: stop}
+	s.service.leases.Store(g.id, nil)
+	s.service.granted.Store(answer.TTL)
+	s.live, s.grants = g, append(s.grants, g)
+	g.alive, err = s.conn.KeepAlive(keep, g.id)
+	return g, err
+}
+
+// retire makes new keys use another lease.
+func (s *session) retire(g *grant) {
+	if s.live == g {
+		s.live = nil
+	}
+	if g != nil && len(g.owners) == 0 {
+		g.stop()
+	}
+}
+
+// revokeRetired revokes the retired leases without owners, and with them what requests under way may have made.
+func (s *session) revokeRetired(ctx context.Context) (err error) {
+	s.grants = slices.DeleteFunc(s.grants, func(g *grant) bool {
+		if err != nil || g == s.live || len(g.owners) > 0 {
+			return false
+		}
+		g.stop()
+		limited, cancel := s.request(ctx)
+		defer cancel()
+		if _, err = s.conn.Revoke(limited, g.id); err != nil && !gone(err) {
+			return false
+		}
+		s.service.leases.Delete(g.id)
+		err = nil
+		return true
+	})
+	return err
+}
+
+// gone reports whether a lease does not exist (any more).
+func gone(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
+
+// drop records that an owner has no key any more, and returns the lease that the key was bound to; nil if it was
+// another session's, or dropped already.
+func (s *session) drop(owner string) *grant {
+	for _, g := range s.grants {
+		if i := slices.Index(g.owners, owner); i >= 0 {
+			g.owners = slices.Delete(g.owners, i, i+1)
+			return g
+		}
+	}
+	return nil
+}
+
 // Ended implements drivers.Ender: a hold ends with its lease.
 func (s *session) Ended() error { return s.ended }
 
-// gone finds out why a hold is gone.
-func (s *session) gone(ctx context.Context, g *grant) {
-	if s.ended = nil; !g.lost() {
+// explain finds out why a hold is gone.
+func (s *session) explain(ctx context.Context, g *grant) {
+	if s.ended = nil; !s.lost(g) {
 		limited, cancel := s.request(ctx)
 		defer cancel()
 		if left, err := s.conn.TimeToLive(limited, g.id); err != nil || left.TTL > 0 {
 			return
 		}
 	}
-	s.ended = fmt.Errorf("etcd has ended the lease %s: it was revoked, or not kept alive within its TTL of %ds", g.name, s.service.granted.Load())
-}
-
-// owner returns a new owner for the key of that name.
-func (s *session) owner(name string) string {
-	s.seq++
-	return name + ":" + strconv.FormatInt(s.seq, 36)
-}
-
-// usable returns an error if no request can be made.
-func (s *session) usable(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if s.dead {
-		return errClosed
-	}
-	select {
-	case <-s.service.done:
-		return errClosed
-	default:
-		return nil
-	}
-}
-
-// request begins one round trip.
-func (s *session) request(ctx context.Context) (context.Context, context.CancelFunc) {
-	s.trips.Add(1)
-	return context.WithTimeout(ctx, s.service.io)
-}
-
-// lease returns the lease to bind a key to: the session's, or a new one if that is lost.
-func (s *session) lease(ctx context.Context) (*grant, error) {
-	if s.live != nil && s.live.lost() {
-		s.retire(s.live)
-	}
-	if s.live != nil {
-		return s.live, nil
-	}
-	if err := s.revokeRetired(ctx); err != nil {
-		return nil, err
-	}
-	limited, cancel := s.request(ctx)
-	defer cancel()
-	keep, stop := context.WithCancel(context.Background())
-	// Choose the number here, so that a lease can be revoked even if the answer to its grant gets lost.
-	id := 1 + rand.Int64N(math.MaxInt64)
-	g := &grant{id: clientv3.LeaseID(id), name: strconv.FormatInt(id, 16), stop: stop}
-	if !s.service.note(g.id) {
-		stop()
-		return nil, errClosed
-	}
-	answer, err := s.conn.leases.LeaseGrant(limited, &pb.LeaseGrantRequest{ID: int64(g.id), TTL: s.service.ttl})
-	if err == nil {
-		s.service.granted.Store(answer.TTL)
-		g.alive, err = s.conn.KeepAlive(keep, g.id)
-	}
-	if err != nil {
-		s.retire(g) // it may have been granted
-		return nil, clientv3.ContextError(limited, err)
-	}
-	s.live = g
-	return g, nil
-}
-
-// note registers a lease for Close, unless that was called already.
-func (s *service) note(id clientv3.LeaseID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.leases[id] = struct{}{}
-	}
-	return !s.closed
-}
-
-// retire makes new keys use another lease.
-func (s *session) retire(g *grant) {
-	if !g.retired {
-		g.retired = true
-		s.old = append(s.old, g)
-	}
-	if s.live == g {
-		s.live = nil
-	}
-	if g.holds == 0 {
-		g.stop()
-	}
-}
-
-// revokeRetired revokes the retired leases that no hold depends on.
-func (s *session) revokeRetired(ctx context.Context) error {
-	for i := 0; i < len(s.old); {
-		g := s.old[i]
-		if g.holds > 0 {
-			i++
-			continue
-		}
-		if err := s.revoke(ctx, g); err != nil {
-			return err
-		}
-		s.old = slices.Delete(s.old, i, i+1)
-	}
-	return nil
-}
-
-// revoke ends a lease, and with it the keys that are bound to it.
-func (s *session) revoke(ctx context.Context, g *grant) error {
-	g.stop()
-	limited, cancel := s.request(ctx)
-	defer cancel()
-	if _, err := s.conn.Revoke(limited, g.id); err != nil && !gone(err) {
-		return err
-	}
-	s.service.mu.Lock()
-	delete(s.service.leases, g.id)
-	s.service.mu.Unlock()
-	return nil
+	s.ended = fmt.Errorf("etcd has ended the lease %s: it was revoked, or not kept alive within its TTL of %ds",
+		g.name, s.service.granted.Load())
 }
 
 // Close ends the session, which frees whatever it holds and leaves its line.
 func (s *session) Close() error {
-	defer s.service.forget(s)
 	s.leavePlace()
-	if s.live != nil {
-		s.retire(s.live)
+	if s.ctx.Err() != nil { // it has crashed, or the service has revoked its leases
+		return nil
 	}
-	var errs []error
-	closed := s.usable(context.Background()) != nil // the service has ended the session
-	for _, g := range s.old {
-		g.stop()
-		if !closed {
-			errs = append(errs, s.revoke(context.Background(), g))
-		}
+	defer s.stop()
+	s.live = nil
+	for _, g := range s.grants {
+		g.owners = nil
 	}
-	s.old = nil
-	return fail("close of a session", errors.Join(errs...))
+	return fail("close of a session", s.revokeRetired(context.Background()))
 }
 
 // Crash implements drivers.Crasher. The lease, which belongs to this client alone, is no longer kept alive, and
 // expires. Closing the service does not revoke it either. The connection stays, because others share it.
 func (s *session) Crash() {
-	s.service.forget(s)
+	s.stop()
 	s.leavePlace()
-	grants := s.old
-	if s.live != nil {
-		grants = append(grants, s.live)
-	}
-	s.dead, s.live, s.old = true, nil, nil
-	s.service.mu.Lock()
-	defer s.service.mu.Unlock()
-	for _, g := range grants {
-		g.stop()
-		delete(s.service.leases, g.id)
-	}
-}
-
-// forget keeps the traffic of a closed session.
-func (s *service) forget(c *session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, open := s.sessions[c]; open {
-		delete(s.sessions, c)
-		s.past.RoundTrips += c.trips.Load()
-		s.past.Notices += c.notices.Load()
+	for _, g := range s.grants {
+		s.service.leases.Delete(g.id)
 	}
 }

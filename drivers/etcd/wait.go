@@ -10,70 +10,43 @@ package etcd
 
 import (
 	"context"
-	"errors"
-	"strconv"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// place is a place in the line for a key.
-type place struct {
-	hold             // of the key of the place
-	key       string // the lock
-	rev       int64  // at which the key was made
-	ahead     string // the key before it
-	aheadRev  int64  // the revision at which that was made; a later client may use the same key
-	seen      int64  // a revision at which that existed
-	watch     *watch // of the key ahead; nil: none yet
-	granted   bool   // there is no key before it
-	uncertain bool   // it is unknown whether the key was made
-}
-
-// leavePlace ends the watch of the client's place, if it has one, and forgets the place.
-func (s *session) leavePlace() *place {
-	p := s.place
-	if s.place = nil; p != nil {
-		p.unwatch()
-	}
-	return p
-}
-
-func (p *place) unwatch() {
-	if p.watch != nil {
-		p.watch.end()
-		p.watch = nil
-	}
-}
-
 // Wait implements drivers.Waiter. It returns when the client has the lock, which Try then confirms without a request.
 func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
-	if err := s.usable(ctx); err != nil {
-		return waitError(ctx, err)
+	limited, cancel := context.WithCancel(ctx) // gRPC would tell the server a deadline, which might notice it first
+	defer cancel()
+	if left := time.Until(l.Deadline); left > 0 {
+		defer time.AfterFunc(left, cancel).Stop()
+	} else if !l.Deadline.IsZero() {
+		return ctx.Err()
 	}
-	var deadline <-chan time.Time
-	if !l.Deadline.IsZero() {
-		left := time.Until(l.Deadline)
-		if left <= 0 {
-			return nil
-		}
-		timer := time.NewTimer(left)
-		defer timer.Stop()
-		deadline = timer.C
+	err := s.wait(ctx, limited, l.Key)
+	if ctx.Err() != nil || limited.Err() != nil {
+		return ctx.Err()
 	}
-	if p := s.place; p != nil && (p.key != l.Key || p.uncertain) {
-		if err := s.withdraw(ctx); err != nil {
-			return waitError(ctx, err)
-		}
+	return fail("wait", err)
+}
+
+// wait waits until limited is done. That ends no request that makes or deletes a key: its outcome would be unknown.
+func (s *session) wait(ctx, limited context.Context, lock string) (err error) {
+	if p := s.place; p != nil && (p.lock != lock || p.rev == 0) {
+		err = s.withdraw(ctx)
 	}
-	for {
+	for err == nil {
 		if s.place == nil {
-			if err := s.enqueue(ctx, l.Key); err != nil {
-				return waitError(ctx, err)
+			p, err := s.join(ctx, lock, "", true)
+			if p.grant != nil {
+				s.place = p
+			}
+			if err != nil {
+				return err
 			}
 		}
 		p := s.place
@@ -84,194 +57,101 @@ func (s *session) Wait(ctx context.Context, l *drivers.Lease) error {
 			p.watch = s.conn.watcher.watch(p.ahead)
 		}
 		select {
-		case e := <-p.watch.events:
-			if e.created {
-				s.trips.Add(1)
-			} else {
-				s.notices.Add(1)
-				p.watch = nil // this was its last event
-			}
-			if err := s.follow(ctx, l.Deadline, e); err != nil {
-				return waitError(ctx, err)
-			}
+		case rev := <-p.watch.events:
+			err = s.follow(limited, rev)
 		case _, ok := <-p.grant.alive:
-			if !ok { // the place is lost with the lease
-				s.leaveLine()
+			if ok {
+				s.service.keepAlives.Add(1)
+			} else {
+				s.losePlace()
 			}
-		case <-deadline:
+		case <-limited.Done():
 			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.service.done:
-			return fail("wait", errClosed)
+		case <-s.ctx.Done():
+			return errClosed
 		}
-	}
-}
-
-// waitError returns the error of the caller's own context unchanged.
-func waitError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fail("wait", err)
-}
-
-// stand records the key ahead of the client: the newest of the older keys, if there is any.
-func (p *place) stand(before []*mvccpb.KeyValue) {
-	if len(before) == 0 {
-		p.unwatch()
-		p.granted = true
-		return
-	}
-	if ahead := before[0]; string(ahead.Key) != p.ahead || ahead.CreateRevision != p.aheadRev {
-		p.unwatch()
-		p.ahead, p.aheadRev = string(ahead.Key), ahead.CreateRevision
-	}
-}
-
-// enqueue makes the client's key and learns which one is ahead.
-func (s *session) enqueue(ctx context.Context, key string) error {
-	own := false // the session itself holds the key
-	for again := true; ; again = false {
-		g, err := s.lease(ctx)
-		if err != nil {
-			return err
-		}
-		name := g.name
-		if own {
-			name += "-" + strconv.FormatInt(s.seq, 36)
-		}
-		p := &place{hold: hold{session: s, owner: s.owner(name), grant: g}, key: key}
-		limited, cancel := s.request(ctx)
-		before := append(clientv3.WithLastCreate(), clientv3.WithKeysOnly())
-		mine := line(key) + name
-		answer, err := s.conn.Txn(limited).If(clientv3.Compare(clientv3.CreateRevision(mine), "=", 0)).Then(
-			clientv3.OpGet(line(key), before...),
-			clientv3.OpPut(mine, p.owner, clientv3.WithLease(g.id)),
-		).Commit()
-		cancel()
-		switch {
-		case err == nil && !answer.Succeeded:
-			own = true
-			continue
-		case err == nil:
-			g.holds++
-			p.counted, p.rev, p.seen = true, answer.Header.Revision, answer.Header.Revision
-			s.place = p
-			p.stand(answer.Responses[0].GetResponseRange().Kvs)
-			return nil
-		case again && errors.Is(err, rpctypes.ErrLeaseNotFound):
-			s.retire(g)
-			continue
-		case !drivers.NoEffect(fail("wait", err)):
-			p.uncertain, s.place = true, p
-			s.retire(g)
-		}
-		return err
-	}
-}
-
-// follow looks at the line after an event of the watch, if necessary. It gives up at the deadline without an error.
-func (s *session) follow(ctx context.Context, deadline time.Time, e event) error {
-	p := s.place
-	if e.created && e.rev <= p.seen {
-		return nil // nothing has changed since
-	}
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	short := false // the deadline comes before the time-out of a request
-	if !deadline.IsZero() {
-		limited, cancel = context.WithDeadline(ctx, deadline)
-		short = time.Until(deadline) < s.service.io
-	}
-	defer cancel()
-	var err error
-	if e.created {
-		err = s.checkAhead(limited, e.rev)
-	}
-	if err == nil && (!e.created || p.seen < e.rev) {
-		err = s.look(limited)
-	}
-	// gRPC tells the server the deadline; under load the server notices first that it has passed.
-	if err != nil && ctx.Err() == nil && (limited.Err() != nil || short && outOfTime(err)) {
-		return nil
 	}
 	return err
+}
+
+// follow looks at the line after an event of the watch, if something may have changed.
+func (s *session) follow(ctx context.Context, rev int64) error {
+	p := s.place
+	if rev == 0 {
+		s.service.notices.Add(1)
+		p.watch = nil // this was its last event
+		return s.look(ctx)
+	}
+	s.service.trips.Add(1)
+	if p.seen >= rev {
+		return nil
+	}
+	if err := s.checkAhead(ctx, rev); err != nil || p.seen >= rev {
+		return err
+	}
+	return s.look(ctx)
+}
+
+// stand records the key ahead of the client, at some revision: the newest of the older keys, if there is any.
+func (s *session) stand(p *place, at int64, older []*mvccpb.KeyValue) {
+	p.seen, p.granted = at, len(older) == 0
+	if p.granted || string(older[0].Key) != p.ahead || older[0].CreateRevision != p.aheadRev {
+		s.conn.watcher.end(p.watch)
+		p.watch = nil
+	}
+	if !p.granted {
+		p.ahead, p.aheadRev = string(older[0].Key), older[0].CreateRevision
+	}
 }
 
 // checkAhead asks one member, which need not ask the others. That is enough to see that the key ahead still exists at or
 // after the start of the watch, but not for a grant.
 func (s *session) checkAhead(ctx context.Context, rev int64) error {
 	p := s.place
-	limited, cancel := s.request(ctx)
-	defer cancel()
-	answer, err := s.conn.Get(limited, p.ahead, clientv3.WithSerializable(), clientv3.WithKeysOnly())
-	if err == nil && len(answer.Kvs) > 0 && answer.Kvs[0].CreateRevision == p.aheadRev && answer.Header.Revision >= rev {
-		p.seen = answer.Header.Revision
-	}
-	return err
-}
-
-// look asks for the client's place in the line. It drops a place that no longer exists.
-func (s *session) look(ctx context.Context) error {
-	p := s.place
-	limited, cancel := s.request(ctx)
-	defer cancel()
-	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(p.rev-1), clientv3.WithKeysOnly())
-	answer, err := s.conn.Txn(limited).Then(
-		clientv3.OpGet(keyOf(p.key, p.owner), clientv3.WithKeysOnly()),
-		clientv3.OpGet(line(p.key), before...),
-	).Commit()
+	answer, err := s.do(ctx, clientv3.OpGet(p.ahead, clientv3.WithSerializable(), clientv3.WithKeysOnly()))
 	if err != nil {
 		return err
 	}
-	if mine := answer.Responses[0].GetResponseRange().Kvs; len(mine) == 0 || mine[0].CreateRevision != p.rev {
-		s.leaveLine()
-		return nil
+	kvs, now := answer.Get().Kvs, answer.Get().Header.Revision
+	if len(kvs) > 0 && kvs[0].CreateRevision == p.aheadRev && now >= rev {
+		p.seen = now
 	}
-	p.seen = answer.Header.Revision
-	p.stand(answer.Responses[1].GetResponseRange().Kvs)
 	return nil
 }
 
-// confirm handles the Try of a client that is in line for the key.
-func (s *session) confirm(ctx context.Context, l *drivers.Lease) (held, answered bool, err error) {
+// look asks for the client's place in the line, and the one before it. It drops a place that no longer exists.
+func (s *session) look(ctx context.Context) error {
 	p := s.place
-	if p == nil || p.key != l.Key {
-		return false, false, nil
-	}
-	l.Owner = p.owner
-	l.Aux = &p.hold
-	if err := s.usable(ctx); err != nil {
-		return false, false, fail("try", err)
-	}
-	switch {
-	case p.uncertain:
-		err = s.withdraw(ctx)
-	case p.grant.lost():
-		s.leaveLine()
-	case !p.granted:
-		err = s.look(ctx)
-	}
+	lastTwo := append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithMaxCreateRev(p.rev), clientv3.WithKeysOnly())
+	answer, err := s.do(ctx, clientv3.OpGet(line(p.lock), lastTwo...))
 	if err != nil {
-		return false, false, fail("try", err)
+		return err
 	}
-	if s.place == nil {
-		l.Reset()
-		l.Aux = nil
-		return false, false, nil // like a new client
+	if kvs := answer.Get().Kvs; len(kvs) > 0 && kvs[0].CreateRevision == p.rev {
+		s.stand(p, answer.Get().Header.Revision, kvs[1:])
+	} else {
+		s.losePlace()
 	}
-	if !p.granted {
-		return false, true, nil
+	return nil
+}
+
+// confirm makes sure of the place of a client that tries instead of waiting. It may find that the place is lost.
+func (s *session) confirm(ctx context.Context) error {
+	p := s.place
+	switch {
+	case p.rev == 0:
+		return s.withdraw(ctx)
+	case s.lost(p.grant):
+		s.losePlace()
+	case !p.granted:
+		return s.look(ctx)
 	}
-	l.Fence, l.Aux = uint64(p.rev), &hold{s, p.owner, p.grant, true}
-	p.counted = false
-	s.place = nil
-	return true, true, nil
+	return s.usable(ctx)
 }
 
 // Leave implements drivers.Waiter.
 func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
-	if s.place == nil || s.place.key != l.Key {
+	if s.place == nil || s.place.lock != l.Key {
 		return nil
 	}
 	return fail("leave", s.withdraw(ctx))
@@ -280,16 +160,22 @@ func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
 // withdraw removes the client from its line.
 func (s *session) withdraw(ctx context.Context) error {
 	p := s.leavePlace()
-	_, err := s.remove(ctx, p.key, p.owner, &p.hold)
+	_, err := s.remove(ctx, p.lock, p.owner)
 	return err
 }
 
-// leaveLine records that the client's place is gone, and its lease with it.
-func (s *session) leaveLine() {
+// losePlace records that the client's place is gone, and its lease with it.
+func (s *session) losePlace() {
 	p := s.leavePlace()
-	if p.counted {
-		p.counted = false
-		p.grant.holds--
-	}
+	s.drop(p.owner)
 	s.retire(p.grant)
+}
+
+// leavePlace ends the watch of the client's place, if it has one, and forgets the place.
+func (s *session) leavePlace() *place {
+	p := s.place
+	if s.place = nil; p != nil {
+		s.conn.watcher.end(p.watch)
+	}
+	return p
 }

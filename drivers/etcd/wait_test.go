@@ -7,10 +7,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
 	"github.com/lockbench/lockbench/drivers/testwait"
@@ -19,9 +15,11 @@ import (
 // queue makes a client enter the line for a key.
 func queue(t *testing.T, c *session, key string) {
 	t.Helper()
-	if err := c.enqueue(t.Context(), key); err != nil {
+	p, err := c.join(t.Context(), key, "", true)
+	if err != nil {
 		t.Fatal(err)
 	}
+	c.place = p
 }
 
 // A release wakes only the next waiter, however many there are. The one behind it watches only that one.
@@ -41,22 +39,16 @@ func TestReleaseWakesTheNextAlone(t *testing.T) {
 		c := client(t, s, i+2)
 		all[i] = c
 		queue(t, c, "k")
-		trips := c.trips.Load()
+		trips := s.Traffic().RoundTrips
 		waiting.Go(func() {
 			if c.Wait(ctx, &drivers.Lease{Key: "k"}) == nil {
 				woken <- i
 			}
 		})
-		testwait.Until(t, "its watch is made, and the line looked at", func() bool { return c.trips.Load() >= trips+1 })
-	}
-	notices := func() (n int64) {
-		for _, c := range all {
-			n += c.notices.Load()
-		}
-		return n
+		testwait.Until(t, "its watch is made, and the line looked at", func() bool { return s.Traffic().RoundTrips > trips })
 	}
 	for i, c := range all {
-		if n := notices(); n != int64(i) {
+		if n := s.Traffic().Notices; n != int64(i) {
 			t.Fatalf("after %d releases there were %d wake-ups", i, n)
 		}
 		release(t, holder, held, true) // by a client that knows the owner: sessions are used by one goroutine each
@@ -238,38 +230,13 @@ func TestDeadlineOfAWaitForASilentServer(t *testing.T) {
 	if err := b.Wait(ctx, &drivers.Lease{Key: "k", Deadline: time.Now().Add(100 * time.Millisecond)}); err != nil {
 		t.Errorf("Wait: %v", err)
 	}
-	for _, e := range []event{{}, {created: true, rev: b.place.seen + 1}} {
-		if err := b.follow(ctx, time.Now().Add(100*time.Millisecond), e); err != nil {
-			t.Errorf("after %+v: %v", e, err)
+	for _, rev := range []int64{0, b.place.seen + 1} {
+		b.place.watch = &watch{events: make(chan int64, 1)}
+		b.place.watch.events <- rev
+		if err := b.Wait(ctx, &drivers.Lease{Key: "k", Deadline: time.Now().Add(100 * time.Millisecond)}); err != nil {
+			t.Errorf("after the event %d: %v", rev, err)
 		}
 	}
-}
-
-// tardy answers like a loaded server, which sees a deadline pass before the client does.
-type tardy struct{ clientv3.KV }
-
-func (tardy) Get(context.Context, string, ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	return nil, status.Error(codes.Unknown, context.DeadlineExceeded.Error())
-}
-
-// If the server says that the deadline has passed, a wait ends without an error; a request's own time-out causes one.
-func TestDeadlineThatTheServerSeesFirst(t *testing.T) {
-	t.Parallel()
-	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs(), IOTimeout: time.Hour, TTL: time.Minute})
-	a, b := client(t, s, 0), client(t, s, 1)
-	held := try(t, a, "k", true)
-	queue(t, b, "k")
-	answers := b.conn.KV
-	b.conn.KV = tardy{answers}
-	created := event{created: true, rev: b.place.seen + 1}
-	if err := b.follow(t.Context(), time.Now().Add(time.Minute), created); err != nil {
-		t.Errorf("with a deadline before the time-out of requests: %v", err)
-	}
-	if err := b.follow(t.Context(), time.Now().Add(2*time.Hour), created); err == nil {
-		t.Error("with a deadline after it: no error")
-	}
-	b.conn.KV = answers
-	release(t, a, held, true)
 }
 
 // Closing the service ends the waits.
@@ -278,10 +245,11 @@ func TestCloseEndsWaits(t *testing.T) {
 	s := open(t, drivers.Config{Addrs: relaxed(t, 1).URLs()})
 	try(t, client(t, s, 0), "k", true)
 	c := client(t, s, 1)
+	trips := s.Traffic().RoundTrips
 	queue(t, c, "k")
 	ended := make(chan error)
 	go func() { ended <- c.Wait(t.Context(), &drivers.Lease{Key: "k"}) }()
-	testwait.Until(t, "it waits", func() bool { return c.trips.Load() >= 3 })
+	testwait.Until(t, "it waits", func() bool { return s.Traffic().RoundTrips > trips+1 })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

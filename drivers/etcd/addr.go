@@ -3,7 +3,6 @@ package etcd
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -15,7 +14,10 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-const defaultPort = 2379
+const (
+	defaultPort = 2379
+	howAddr     = "write host:port, etcd://host:port or, for TLS, etcds://host:port"
+)
 
 // target is one member, and how to log in.
 type target struct {
@@ -25,8 +27,6 @@ type target struct {
 	tls        *tls.Config // nil: no TLS
 }
 
-const howAddr = "write host:port, etcd://host:port or, for TLS, etcds://host:port"
-
 // parseTarget parses one of
 //
 //	host[:port]
@@ -35,25 +35,22 @@ const howAddr = "write host:port, etcd://host:port or, for TLS, etcds://host:por
 //
 // with special characters of user and password percent-encoded. Errors quote nothing, because in a malformed address
 // the password may be anywhere.
-func parseTarget(addr string) (target, error) {
-	var t target
+func parseTarget(addr string) (t target, err error) {
 	scheme, rest, isURL := strings.Cut(addr, "://")
 	switch {
 	case addr == "":
 		return t, errors.New("the address is empty: " + howAddr)
+	case !isURL && strings.ContainsAny(addr, "@/"):
+		return t, errors.New("the address has a user, a password or a path and no scheme: " +
+			"write etcd://user:password@host:port")
 	case !isURL:
 		rest = addr
-		if strings.ContainsAny(rest, "@/") {
-			return t, errors.New("the address has a user, a password or a path and no scheme: " +
-				"write etcd://user:password@host:port")
-		}
 	case scheme == "etcds" || scheme == "https":
 		t.tls = &tls.Config{}
 	case scheme != "etcd" && scheme != "http":
 		return t, errors.New("the address has a scheme other than etcd://, etcds://, http:// and https://")
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		var err error
 		if t.username, t.password, err = drivers.ParseLogin(rest[:at]); err != nil {
 			return target{}, err
 		}
@@ -75,71 +72,50 @@ func targetsOf(cfg drivers.Config) ([]target, error) {
 	case cfg.Topology != "" && cfg.Topology != drivers.TopologySingle && cfg.Topology != drivers.TopologyEnsemble:
 		return nil, fmt.Errorf("topology %s: an etcd is %s or an %s",
 			cfg.Topology, drivers.TopologySingle, drivers.TopologyEnsemble)
-	case n == 0:
-		return nil, errors.New("there is no address: " + howAddr)
-	case n != 1 && cfg.Topology != drivers.TopologyEnsemble:
-		return nil, fmt.Errorf("there are %d addresses: give exactly one, or ask for the topology %s",
-			n, drivers.TopologyEnsemble)
+	case n == 0, n != 1 && cfg.Topology != drivers.TopologyEnsemble:
+		return nil, fmt.Errorf("there are %d addresses: give exactly one, or ask for the topology %s; %s",
+			n, drivers.TopologyEnsemble, howAddr)
 	}
-	list := make([]target, len(cfg.Addrs))
-	for i, addr := range cfg.Addrs {
+	var list []target
+	for _, addr := range cfg.Addrs {
 		t, err := parseTarget(addr)
 		if err != nil {
 			return nil, err
 		}
-		t.username = cmp.Or(cfg.Username, t.username)
-		t.password = cmp.Or(cfg.Password, t.password)
+		t.username, t.password = cmp.Or(cfg.Username, t.username), cmp.Or(cfg.Password, t.password)
 		if cfg.TLS != nil {
-			t.tls = cfg.TLS.Clone()
+			t.tls = cfg.TLS
 		}
-		if (t.username == "") != (t.password == "") {
+		list = append(list, t)
+		first := list[0]
+		switch {
+		case (t.username == "") != (t.password == ""):
 			return nil, errors.New("etcd logs in with a user and a password: give both or neither")
-		}
-		if i > 0 && !t.alike(list[0]) {
+		case t.username != first.username || t.password != first.password || (t.tls == nil) != (first.tls == nil):
 			return nil, errors.New("the addresses differ in user, password or TLS: the members of an ensemble are logged " +
 				"in to alike, so give the same for all")
 		}
-		list[i] = t
 	}
 	return list, nil
 }
 
-// alike reports whether two members have the same login.
-func (t target) alike(o target) bool {
-	return t.username == o.username && t.password == o.password && (t.tls == nil) == (o.tls == nil)
-}
-
 func (t target) address() string { return net.JoinHostPort(t.host, t.port) }
 
-// endpoint returns the target in the client library's notation.
-func (t target) endpoint() string {
-	u := url.URL{Scheme: "http", Host: t.address()}
+// scheme returns the name of a scheme, with an s if there is TLS.
+func (t target) scheme(name string) string {
 	if t.tls != nil {
-		u.Scheme = "https"
+		name += "s"
 	}
-	return u.String()
-}
-
-// refuseTLS returns an error that says which flag helps if the certificates of the member and of this client do not fit.
-func (t target) refuseTLS(ctx context.Context) error {
-	if t.tls == nil {
-		return nil
-	}
-	own := t.tls.Clone()
-	own.ServerName = cmp.Or(own.ServerName, t.host)
-	conn, err := (&tls.Dialer{Config: own}).DialContext(ctx, "tcp", t.address())
-	if err == nil {
-		return conn.Close()
-	}
-	return drivers.CertificateError(t.address(), err)
+	return name
 }
 
 // redacted returns the target as a URL without user and password.
-func (t target) redacted() string {
-	if t.tls != nil {
-		return "etcds://" + t.address()
-	}
-	return "etcd://" + t.address()
+func (t target) redacted() string { return t.scheme("etcd") + "://" + t.address() }
+
+// endpoint returns the target in the client library's notation.
+func (t target) endpoint() string {
+	u := url.URL{Scheme: t.scheme("http"), Host: t.address()} // it encodes the zone of an IPv6 address
+	return u.String()
 }
 
 // Service implements drivers.Addressed.
