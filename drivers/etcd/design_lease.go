@@ -50,11 +50,8 @@ type place struct {
 	grant *grant // that its key is bound to; nil: there is certainly no key
 	rev   int64  // at which the key was made; 0: it is unknown whether it was
 
-	ahead    string // the key before it
-	aheadRev int64  // the revision at which that was made; a later client may use the same key
-	seen     int64  // a revision at which that existed
-	watch    *watch // of the key ahead; nil: none yet
-	granted  bool   // there is no key before it
+	ahead string // the key before it; "": none, the client holds the lock
+	seen  int64  // a revision at which that was so
 }
 
 // Try implements drivers.Session. It makes the key only if no client has one, so that a refusal leaves no trace and
@@ -64,7 +61,7 @@ func (s *session) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	if p := s.place; p != nil && p.lock == l.Key {
 		l.Owner = p.owner
 		switch err := s.confirm(ctx); {
-		case err != nil, s.place != nil && !p.granted:
+		case err != nil, s.place != nil && p.ahead != "":
 			return false, fail("try", err)
 		case s.place != nil:
 			s.place = nil // from here on it is a hold
@@ -97,7 +94,7 @@ func (s *session) join(ctx context.Context, lock, suffix string, waits bool) (*p
 	answer, err := s.do(ctx, clientv3.OpTxn([]clientv3.Cmp{free}, then, nil))
 	if err == nil && answer.Txn().Succeeded {
 		if p.rev = answer.Txn().Header.Revision; waits {
-			s.stand(p, p.rev, answer.Txn().Responses[0].GetResponseRange().Kvs)
+			p.stand(p.rev, answer.Txn().Responses[0].GetResponseRange().Kvs)
 		}
 		return p, nil
 	}

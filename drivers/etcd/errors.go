@@ -28,7 +28,7 @@ var answers = map[error]struct {
 		"clear it with etcdctl compact, defrag and alarm disarm"},
 	rpctypes.ErrPermissionDenied: {drivers.ClassAuth, "its role lacks the keys: " + drivers.PrefixRemedy},
 	rpctypes.ErrInvalidAuthToken: {drivers.ClassAuth, "the login has expired (--auth-token-ttl), or its user was changed"},
-	rpctypes.ErrUserEmpty:        {drivers.ClassAuth, "the server wants a user and a password: give them; or the login has expired"},
+	rpctypes.ErrUserEmpty:        {drivers.ClassAuth, "the server wants a user and password: give them; or the login has expired"},
 	rpctypes.ErrAuthFailed:       {drivers.ClassAuth, "check the user and the password"},
 	rpctypes.ErrAuthOldRevision:  {drivers.ClassAuth, ""},
 	rpctypes.ErrStopped:          {drivers.ClassClosed, ""},

@@ -256,7 +256,7 @@ func TestExpiredLogin(t *testing.T) {
 	c := client(t, s, 0)
 	release(t, c, try(t, c, "k", true), true)
 
-	root := func() *conn {
+	root := func() *clientv3.Client {
 		return open(t, drivers.Config{Addrs: e.URLs(), Username: "root", Password: "secret"}).conns[0]
 	}
 	expire := func() {

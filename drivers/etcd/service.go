@@ -73,7 +73,7 @@ type service struct {
 	ttl     int64        // requested for a session's lease, in seconds
 	granted atomic.Int64 // instead; 0: no lease yet
 	targets []target
-	conns   []*conn
+	conns   []*clientv3.Client // each with a connection to each of the servers
 
 	trips, notices, keepAlives atomic.Int64 // drivers.Traffic
 
@@ -81,12 +81,6 @@ type service struct {
 	stop context.CancelFunc
 
 	leases sync.Map // whose keys are the LeaseIDs that Close revokes
-}
-
-// conn is a connection to each of the servers, with the watches on it.
-type conn struct {
-	*clientv3.Client
-	watcher *watcher
 }
 
 // Open implements drivers.Driver. A TTL is rounded up to whole seconds, and the server extends it if it is below one
@@ -151,7 +145,7 @@ func (s *service) connect(ctx context.Context, n int) error {
 		if err != nil {
 			return err
 		}
-		s.conns = append(s.conns, &conn{c, newWatcher(pb.NewWatchClient(c.ActiveConnection()))})
+		s.conns = append(s.conns, c)
 	}
 	return s.get(ctx, s.prefix+"open", clientv3.WithCountOnly())
 }
@@ -233,8 +227,7 @@ func (s *service) Close() error {
 	}
 	all.Wait()
 	for _, c := range s.conns {
-		c.watcher.close()
-		c.Client.Close() // it returns that its own context was canceled
+		c.Close() // it returns that its own context was canceled
 	}
 	return nil
 }

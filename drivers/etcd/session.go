@@ -17,7 +17,7 @@ import (
 // session is one simulated client.
 type session struct {
 	service *service
-	conn    *conn
+	conn    *clientv3.Client
 	ctx     context.Context // until it is closed or crashes, or its service is closed
 	stop    context.CancelFunc
 
@@ -182,7 +182,6 @@ func (s *session) explain(ctx context.Context, g *grant) {
 
 // Close ends the session, which frees whatever it holds and leaves its line.
 func (s *session) Close() error {
-	s.leavePlace()
 	if s.ctx.Err() != nil { // it has crashed, or the service has revoked its leases
 		return nil
 	}
@@ -198,7 +197,6 @@ func (s *session) Close() error {
 // expires. Closing the service does not revoke it either. The connection stays, because others share it.
 func (s *session) Crash() {
 	s.stop()
-	s.leavePlace()
 	for _, g := range s.grants {
 		s.service.leases.Delete(g.id)
 	}

@@ -6,6 +6,9 @@
 // at the present revision, which counts as past as well. Here a watch starts wherever the server is and reports the
 // revision. If the store has changed since the predecessor was seen, the client asks for it once more. A gap remains
 // inside the server, between its choice of the start and the start: now and then a watch is still late.
+//
+// The library begins the watches of a connection one after the other, each a round trip after the one before it: on a
+// slow network more connections (-conns) help.
 package etcd
 
 import (
@@ -49,86 +52,67 @@ func (s *session) wait(ctx, limited context.Context, lock string) (err error) {
 				return err
 			}
 		}
-		p := s.place
-		if p.granted {
+		if s.place.ahead == "" {
 			return nil
 		}
-		if p.watch == nil {
-			p.watch = s.conn.watcher.watch(p.ahead)
-		}
+		err = s.watch(limited, s.place)
+	}
+	return err
+}
+
+// watch returns when a place in the line may have changed, and has been looked at. The library restores a watch after
+// its connection broke; here one that does not begin in time is given up, and the look at the line says why.
+func (s *session) watch(ctx context.Context, p *place) error {
+	watching, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx)) // a member without a leader would be silent
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	late := time.AfterFunc(s.service.io, cancel)
+	events := s.conn.Watch(watching, p.ahead, clientv3.WithFilterPut(), clientv3.WithCreatedNotify())
+	late.Stop()
+	for ahead := p.ahead; s.place == p && p.ahead == ahead; {
 		select {
-		case rev := <-p.watch.events:
-			err = s.follow(limited, rev)
+		case event := <-events: // an empty one after the last
+			created := event.Created && !event.Canceled
+			if created {
+				s.service.trips.Add(1)
+				if event.Header.Revision <= p.seen {
+					continue
+				}
+			} else if len(event.Events) > 0 {
+				s.service.notices.Add(1)
+			}
+			if err := s.look(ctx); err != nil || !created {
+				return err
+			}
 		case _, ok := <-p.grant.alive:
 			if ok {
 				s.service.keepAlives.Add(1)
 			} else {
 				s.losePlace()
 			}
-		case <-limited.Done():
-			return nil
-		case <-s.ctx.Done():
-			return errClosed
 		}
 	}
-	return err
-}
-
-// follow looks at the line after an event of the watch, if something may have changed.
-func (s *session) follow(ctx context.Context, rev int64) error {
-	p := s.place
-	if rev == 0 {
-		s.service.notices.Add(1)
-		p.watch = nil // this was its last event
-		return s.look(ctx)
-	}
-	s.service.trips.Add(1)
-	if p.seen >= rev {
-		return nil
-	}
-	if err := s.checkAhead(ctx, rev); err != nil || p.seen >= rev {
-		return err
-	}
-	return s.look(ctx)
+	return nil
 }
 
 // stand records the key ahead of the client, at some revision: the newest of the older keys, if there is any.
-func (s *session) stand(p *place, at int64, older []*mvccpb.KeyValue) {
-	p.seen, p.granted = at, len(older) == 0
-	if p.granted || string(older[0].Key) != p.ahead || older[0].CreateRevision != p.aheadRev {
-		s.conn.watcher.end(p.watch)
-		p.watch = nil
+func (p *place) stand(at int64, older []*mvccpb.KeyValue) {
+	if p.seen, p.ahead = at, ""; len(older) > 0 {
+		p.ahead = string(older[0].Key)
 	}
-	if !p.granted {
-		p.ahead, p.aheadRev = string(older[0].Key), older[0].CreateRevision
-	}
-}
-
-// checkAhead asks one member, which need not ask the others. That is enough to see that the key ahead still exists at or
-// after the start of the watch, but not for a grant.
-func (s *session) checkAhead(ctx context.Context, rev int64) error {
-	p := s.place
-	answer, err := s.do(ctx, clientv3.OpGet(p.ahead, clientv3.WithSerializable(), clientv3.WithKeysOnly()))
-	if err != nil {
-		return err
-	}
-	kvs, now := answer.Get().Kvs, answer.Get().Header.Revision
-	if len(kvs) > 0 && kvs[0].CreateRevision == p.aheadRev && now >= rev {
-		p.seen = now
-	}
-	return nil
 }
 
 // look asks for the client's place in the line, and the one before it. It drops a place that no longer exists.
 func (s *session) look(ctx context.Context) error {
 	p := s.place
-	lastTwo := append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithMaxCreateRev(p.rev), clientv3.WithKeysOnly())
+	lastTwo := append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithMaxCreateRev(p.rev),
+		clientv3.WithKeysOnly())
 	answer, err := s.do(ctx, clientv3.OpGet(line(p.lock), lastTwo...))
 	if err != nil {
 		return err
 	}
 	if kvs := answer.Get().Kvs; len(kvs) > 0 && kvs[0].CreateRevision == p.rev {
-		s.stand(p, answer.Get().Header.Revision, kvs[1:])
+		p.stand(answer.Get().Header.Revision, kvs[1:])
 	} else {
 		s.losePlace()
 	}
@@ -143,7 +127,7 @@ func (s *session) confirm(ctx context.Context) error {
 		return s.withdraw(ctx)
 	case s.lost(p.grant):
 		s.losePlace()
-	case !p.granted:
+	case p.ahead != "":
 		return s.look(ctx)
 	}
 	return s.usable(ctx)
@@ -159,23 +143,15 @@ func (s *session) Leave(ctx context.Context, l *drivers.Lease) error {
 
 // withdraw removes the client from its line.
 func (s *session) withdraw(ctx context.Context) error {
-	p := s.leavePlace()
+	p := s.place
+	s.place = nil
 	_, err := s.remove(ctx, p.lock, p.owner)
 	return err
 }
 
 // losePlace records that the client's place is gone, and its lease with it.
 func (s *session) losePlace() {
-	p := s.leavePlace()
-	s.drop(p.owner)
-	s.retire(p.grant)
-}
-
-// leavePlace ends the watch of the client's place, if it has one, and forgets the place.
-func (s *session) leavePlace() *place {
-	p := s.place
-	if s.place = nil; p != nil {
-		s.conn.watcher.end(p.watch)
-	}
-	return p
+	s.drop(s.place.owner)
+	s.retire(s.place.grant)
+	s.place = nil
 }
