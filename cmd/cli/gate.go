@@ -213,16 +213,11 @@ func (g *gating) signal(s syscall.Signal) error {
 
 // compareRecords compares what the rounds have written so far.
 func (g *gating) compareRecords(how compare.Options) (*compare.Comparison, error) {
-	var inputs []compare.Input
-	for _, side := range sides {
-		in, err := g.readSide(g.at(side + ".jsonl"))
-		if err != nil {
-			return nil, err
-		}
-		in.Name = side + ".jsonl"
-		inputs = append(inputs, in)
+	found, err := g.compareFiles([]string{g.at("base.jsonl"), g.at("head.jsonl")}, how)
+	if err == nil {
+		found.Base.Name, found.Head.Name = "base.jsonl", "head.jsonl"
 	}
-	return compare.Compare(inputs[0], inputs[1], how)
+	return found, err
 }
 
 // judge compares the records, and chooses the exit code.

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lockbench/lockbench/cmd/cli/catalog"
 	"github.com/lockbench/lockbench/cmd/cli/suggest"
 )
 
@@ -82,11 +81,9 @@ func explain(word string) (text string) {
 	}
 	has := regexp.MustCompile(`(?i)(^|\W)` + regexp.QuoteMeta(word))
 	last := len(topics) - 1 // the glossary
-	pages := []string{"lock designs: lockbench list DRIVER says more\n" + catalog.Designs(),
-		"hazards: what lockbench prove makes happen\n" + catalog.Hazards()}
-	var found []string
+	var pages, found []string
 	for _, topic := range slices.Concat(topics[last:], topics[:last]) {
-		pages = slices.Insert(pages, len(pages)-2, page(topic))
+		pages = append(pages, page(topic))
 		if has.MatchString(helpFile(topic)) {
 			found = append(found, topic)
 		}
@@ -95,9 +92,10 @@ func explain(word string) (text string) {
 	for _, fits := range []*regexp.Regexp{begins, has} {
 		for n, i := 0, 0; text == "" && i < len(pages); i++ {
 			title, rest, _ := strings.Cut(pages[i], "\n")
+			title += "\n\n"
 			for _, entry := range entries.FindAllString(rest, -1) {
 				if fits.MatchString(entry) && n < maxPassages {
-					n, text, title = n+1, text+title+"\n\n"+entry+"\n", ""
+					n, text, title = n+1, text+title+entry+"\n", ""
 				}
 			}
 		}

@@ -136,8 +136,6 @@ type Result struct {
 	Reason    Reason         `json:"reason,omitempty"`        // of Inconclusive, else empty
 	Why       string         `json:"why,omitempty"`           // in words; empty of what passed, unless it is worse
 	Needed    int            `json:"needed_trials,omitempty"` // a side, that would tell at 80 % power; 0: not known
-
-	least float64 // P, if all tests have the least that their trials can have; NaN if it was not tested
 }
 
 // Compare matches the cells of both sides and judges what became of their figures.
@@ -177,7 +175,7 @@ func Compare(base, head Input, o Options) (*Comparison, error) {
 	made, wanted := test(drafts)
 	c.Tests = made
 	for _, d := range drafts {
-		d.judge(wanted)
+		d.judge(made, wanted)
 		c.Base.Trials += len(d.Base)
 		c.Head.Trials += len(d.Head)
 		c.Cells = append(c.Cells, d.Cell)

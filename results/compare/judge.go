@@ -150,7 +150,7 @@ func (d *draft) thresholds(o Options) (list []Threshold) {
 }
 
 func (d *draft) add(r Result) {
-	r.P, r.least, r.Value = math.NaN(), math.NaN(), math.NaN()
+	r.P, r.Value = math.NaN(), math.NaN()
 	v := d.values(r.Figure)
 	if r.Change = stats.Compare(v[0], v[1]); d.paired {
 		r.Change = stats.ComparePairs(v[0], v[1])
@@ -200,7 +200,7 @@ func (g *group) mostLost() Reason {
 // significant there is no test, which is decided by their number and not by what they say, so that it costs the
 // others nothing.
 func test(drafts []*draft) (made, wanted int) {
-	var ps, leasts []float64
+	var ps []float64
 	var of [][]*Result
 	for _, d := range drafts {
 		place := map[*metric.Metric]int{}
@@ -212,24 +212,23 @@ func test(drafts []*draft) (made, wanted int) {
 			at, twice := place[r.Figure]
 			if !twice {
 				at, place[r.Figure] = len(ps), len(ps)
-				ps, leasts, of = append(ps, r.Change.P), append(leasts, r.Change.MinP()), append(of, nil)
+				ps, of = append(ps, r.Change.P), append(of, nil)
 			}
 			if of[at] = append(of[at], r); r.Change.MinP() >= alpha {
-				ps[at], leasts[at] = math.NaN(), math.NaN()
+				ps[at] = math.NaN()
 			}
 		}
 	}
-	best := stats.Holm(leasts)
 	for i, p := range stats.Holm(ps) {
 		for _, r := range of[i] {
-			r.P, r.least = p, best[i]
+			r.P = p
 		}
 	}
 	return number(ps, func(p float64) bool { return !math.IsNaN(p) }), len(ps)
 }
 
 // judge gives every result its verdict, and the cell the worst of them.
-func (d *draft) judge(wanted int) {
+func (d *draft) judge(made, wanted int) {
 	d.Verdict = Unchanged
 	for i := range d.Figures {
 		r, n := &d.Figures[i], saturated(d.Base)
@@ -244,7 +243,7 @@ func (d *draft) judge(wanted int) {
 		case !(r.Change.Base.Median > 0):
 			d.fromZero(r)
 		default:
-			d.relative(r, wanted)
+			d.relative(r, made, wanted)
 		}
 		// The base's lock may be better than lockbench could show, by any amount, and the head may have lost just that. A
 		// regression stays one, since what both sides hide is a difference.
@@ -257,7 +256,7 @@ func (d *draft) judge(wanted int) {
 }
 
 // relative judges a change. What is neither significant nor ruled out is undecided.
-func (d *draft) relative(r *Result, wanted int) {
+func (d *draft) relative(r *Result, made, wanted int) {
 	c, t, limit := r.Change, r.Threshold, 1+r.Threshold.Value
 	gain, significant := max(limit, 1/limit), r.P < alpha // as far on the other side; false if it was not tested
 
@@ -280,7 +279,7 @@ func (d *draft) relative(r *Result, wanted int) {
 	case ruledOut:
 		r.Verdict = NotWorse
 	default:
-		d.undecided(r, wanted)
+		d.undecided(r, made, wanted)
 	}
 	if r.passed() && significant && 0 < better && better < 1 {
 		r.Why = fmt.Sprintf(withinLimit, format.Change(c.Ratio-1), t)
@@ -288,7 +287,7 @@ func (d *draft) relative(r *Result, wanted int) {
 }
 
 // undecided says why nothing can be told, and what it would take, reckoned for all tests that are wanted.
-func (d *draft) undecided(r *Result, wanted int) {
+func (d *draft) undecided(r *Result, made, wanted int) {
 	c, t, each := r.Change, r.Threshold, alpha/float64(wanted) // what Holm leaves to the smallest p
 	sides, n := fmt.Sprintf("%d and %s", c.Base.N, format.Plural(c.Head.N, "trial")), min(c.Base.N, c.Head.N)
 	if d.paired {
@@ -299,7 +298,7 @@ func (d *draft) undecided(r *Result, wanted int) {
 		r.Needed = max(r.Needed, least)
 	}
 	switch {
-	case !(r.least < alpha): // it was not tested, or could never have been significant
+	case math.IsNaN(r.P) || float64(made)*c.MinP() >= alpha: // it could never have been significant
 		r.cannot(TooFew, sides, format.Plural(wanted, "test"))
 	case d.zero(r): // for which more trials do nothing
 		r.Needed = 0

@@ -95,18 +95,10 @@ func (t *Threshold) read(value string) (what string) {
 	if t.Relative = unsigned != value; t.Relative {
 		v, ok := metric.Share.Parse(number + "%")
 		switch t.Value = v; {
-		case len(value)-len(unsigned) > 1:
-			return fmt.Sprintf("%q is no value: %s", value, allowed(t.Figure))
-		case !percent:
-			return "a sign belongs to a change in percent, as in -5%; an amount has none"
-		case !ok:
-			return fmt.Sprintf("%q is no percentage such as -5%% or +7.5%%", value)
-		case value[0] != sign:
+		case percent && ok && value[0] != sign:
 			return fmt.Sprintf("< is for a fall, and > for a rise: write <-%s, or >+%[1]s", unsigned)
-		case v == 0:
-			return "a change of 0 % is none: the smallest that matters belongs here"
-		case t.Less && v >= 1:
-			return "nothing falls by 100 % or more"
+		case !percent || !ok || len(value)-len(unsigned) > 1 || v == 0 || t.Less && v >= 1:
+			return fmt.Sprintf("%q is no change such as -5%% or +10%%; an amount has no sign", value)
 		case t.Less:
 			t.Value = -v
 		}

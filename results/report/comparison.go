@@ -127,17 +127,15 @@ func asked(cells []*results.Cell) string {
 // table returns a row a result. In full cells have headings, and there is p, the trials a side that would tell, and why
 // the verdict is what it is.
 func (t *comparison) table(rows []compare.Result, full bool) *Table {
-	titles := []string{"", "metric", "base", "head", "change", "verdict", "p", "trials", "because"}
-	titles = titles[:map[bool]int{false: 6, true: 9}[full]]
-	if len(t.Cells) == 1 && !full {
-		titles[0] = "fails if"
+	table := &Table{Columns: []Column{{Left: true}, {Title: "metric", Left: true}, {Title: "base", Drop: 1}, {Title: "head", Drop: 1},
+		{Title: "change", About: "95 % interval: Moses; of pairs: Hodges and Lehmann"}, {Title: "verdict", Left: true},
+		{Title: "p", Drop: 3, About: "Mann-Whitney; of pairs: Wilcoxon; adjusted by Holm"},
+		{Title: "trials", Drop: 2, About: "a side that would tell"}, {Title: "because", Left: true, Drop: 4}}}
+	if !full {
+		table.Columns = table.Columns[:6]
 	}
-	table := columns(titles...)
-	for i := range titles {
-		table.Columns[i].Drop = []int{0, 0, 1, 1, 0, 0, 3, 2, 4}[i]
-		table.Columns[i].Left = slices.Contains([]int{0, 1, 5, 8}, i)
-		table.Columns[i].About = []string{4: "95 % interval: Moses; of pairs: Hodges and Lehmann",
-			6: "Mann-Whitney; of pairs: Wilcoxon; adjusted by Holm", 7: "a side that would tell", 8: ""}[i]
+	if len(t.Cells) == 1 && !full {
+		table.Columns[0].Title = "fails if"
 	}
 	last := -1
 	for _, r := range rows[:min(len(rows), mostRows)] {
@@ -161,7 +159,7 @@ func (t *comparison) table(rows []compare.Result, full bool) *Table {
 		}
 		texts := []string{first, name, unit.Format(base), unit.Format(head), changeText(c), verdict,
 			strings.Replace(format.P(p), "NaN", format.None, 1), known(float64(r.Needed), metric.Count.Format), r.Why}
-		row := table.row(texts[:len(titles)]...)
+		row := table.row(texts[:len(table.Columns)]...)
 		row.Tone = verdictTones[r.Verdict]
 		if row.Cells[5].Tone = row.Tone; full && r.Place != last {
 			row.Group, last = label, r.Place

@@ -12,7 +12,6 @@ import (
 	"github.com/lockbench/lockbench/drivers/wait"
 	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/metric"
-	"github.com/lockbench/lockbench/workloads/hazards"
 	"github.com/lockbench/lockbench/workloads/matrix"
 	"github.com/lockbench/lockbench/workloads/presets"
 )
@@ -73,30 +72,6 @@ func pairs[T any](list []T, pair func(T) (label, text string)) (all []string) {
 		all = append(all, label, text)
 	}
 	return all
-}
-
-// Designs returns all lock designs, the drivers that have them, and what they imitate.
-func Designs() string {
-	var all []drivers.Design
-	of := map[string][]string{} // the drivers with a design, by what it imitates
-	for _, name := range drivers.Names() {
-		d, _ := drivers.Lookup(name)
-		for _, design := range d.Designs() {
-			if of[design.Models] = append(of[design.Models], name); len(of[design.Models]) == 1 {
-				all = append(all, design)
-			}
-		}
-	}
-	return table(pairs(all, func(d drivers.Design) (string, string) {
-		return d.Name, "-driver " + strings.Join(of[d.Models], ",") + ": " + d.Models
-	}))
-}
-
-// Hazards returns all hazards.
-func Hazards() string {
-	return table(pairs(hazards.All(), func(h hazards.Hazard) (string, string) {
-		return string(h.Name), cmp.Or(h.About, "lockbench prove -hazard "+string(h.Name)+" makes it happen")
-	}))
 }
 
 // ClaimsMean returns all claims, and what they mean.
