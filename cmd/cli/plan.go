@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -205,11 +206,11 @@ func (s *search) measure(ctx context.Context, t capacity.Trial) (*results.Record
 		After: max(0, s.Time()-s.known.Spent()-t.Plan.Warmup-t.Plan.Duration), Stop: stopGrowing(t),
 	}
 	rec, err := s.runner.Measure(ctx, j)
-	class := drivers.ClassOf(err)
+	unasked := slices.Contains([]drivers.Class{drivers.ClassAuth, drivers.ClassConnect}, drivers.ClassOf(err))
 	switch {
 	case err == nil:
 		return rec, nil
-	case s.trials == 0 && t.Plan.Server == matrix.External && (class == drivers.ClassAuth || class == drivers.ClassConnect):
+	case unasked && s.trials == 0 && t.Plan.Server == matrix.External:
 		return nil, err
 	}
 	return s.runner.Failed(j, err), nil

@@ -127,7 +127,8 @@ func asked(cells []*results.Cell) string {
 // table returns a row a result. In full cells have headings, and there is p, the trials a side that would tell, and why
 // the verdict is what it is.
 func (t *comparison) table(rows []compare.Result, full bool) *Table {
-	table := &Table{Columns: []Column{{Left: true}, {Title: "metric", Left: true}, {Title: "base", Drop: 1}, {Title: "head", Drop: 1},
+	table := &Table{Columns: []Column{
+		{Left: true}, {Title: "metric", Left: true}, {Title: "base", Drop: 1}, {Title: "head", Drop: 1},
 		{Title: "change", About: "95 % interval: Moses; of pairs: Hodges and Lehmann"}, {Title: "verdict", Left: true},
 		{Title: "p", Drop: 3, About: "Mann-Whitney; of pairs: Wilcoxon; adjusted by Holm"},
 		{Title: "trials", Drop: 2, About: "a side that would tell"}, {Title: "because", Left: true, Drop: 4}}}
