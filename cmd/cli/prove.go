@@ -49,8 +49,7 @@ var proveFlags = []flagDef{
 	liveFlag,
 	quietFlag,
 	{"dry-run", "", groupOutput, "", "false", false, "print the hazards and the locks, run nothing"},
-	{"format", "", groupOutput, "NAME[=FILE]", "", false,
-		"other formats (a comma list, each into a file; one without a file\nreplaces the table)"},
+	formatFlag,
 	{"verbose", "v", groupOutput, "", "false", false, "all that was seen of each hazard, with a story"},
 }
 

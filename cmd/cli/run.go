@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/results"
 	"github.com/lockbench/lockbench/results/compare"
+	"github.com/lockbench/lockbench/results/format"
 	"github.com/lockbench/lockbench/results/report"
 	"github.com/lockbench/lockbench/workloads/host"
 	"github.com/lockbench/lockbench/workloads/runner"
@@ -73,24 +73,12 @@ func (p *program) config(o *options, e runner.Experiment) (c runner.Config, err 
 		Env: host.Env(), Output: o.text("output"), Say: p.say, SayOnce: p.sayOnce, Lose: p.lose, Secrets: &p.secrets,
 	}
 	c.Env.Variables = host.Variables(p.env.lookup, p.secrets.Scrub)
-	if c.Env.Revision, err = readRevision(o); err != nil {
-		return c, err
-	}
+	c.Env.Revision = format.Line(strings.TrimSpace(o.text("revision"))) // the output of a command ends with a line break
 	if err := cmp.Or(checkProcesses(o, e), checkOutput(o.get("output"))); err != nil {
 		return c, err
 	}
 	c.Fleet, err = p.readFleet(o, e.Place)
 	return c, err
-}
-
-// readRevision reads what goes into the records. The output of a command has a line break at its end now and then.
-func readRevision(o *options) (string, error) {
-	opt := o.get("revision")
-	text := strings.TrimSpace(opt.text)
-	if len(text) > 80 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) { // tables have little room
-		return "", usageErrorf("%s: must be one line of at most 80 printable characters", opt.flagOrVariable())
-	}
-	return text, nil
 }
 
 // conduct measures in rank 0, follows it in the others, and prints in a dry run.
