@@ -35,16 +35,10 @@ const (
 // Verdicts are those of a comparison, the worst first.
 var Verdicts = []Verdict{Regressed, Inconclusive, Improved, NotWorse, Unchanged}
 
-// ranks are all verdicts, the worst first.
-var ranks = slices.Concat([]Verdict{Violated, Missed}, Verdicts, []Verdict{Passed})
+// ranks are all verdicts, the worst first, and none.
+var ranks = slices.Concat([]Verdict{Violated, Missed}, Verdicts, []Verdict{Passed, ""})
 
-// rank returns the place of a verdict among all of them; the last for none.
-func rank(v Verdict) int {
-	if i := slices.Index(ranks, v); i >= 0 {
-		return i
-	}
-	return len(ranks)
-}
+func rank(v Verdict) int { return slices.Index(ranks, v) }
 
 // worse returns the worse of two verdicts; one that is empty is better than any.
 func worse(a, b Verdict) Verdict {
