@@ -139,7 +139,7 @@ func (p planned) table() *Table {
 	}
 	t := columns("candidate", "sustains", "headroom ×", strings.Join(quantiles, ", "), "breaks first")
 	for i, about := range []string{1: "with the 95 % interval", 2: "lower end of the interval by what is asked for",
-		3: "at what is asked for, or else at the most that was kept", 4: "what is used up first, and at which rate"} {
+		3: "at what is asked for, or at the most that was kept", 4: "what is used up first, and at which rate"} {
 		t.Columns[i].About = about
 	}
 	t.Columns[4].Left, t.Columns[4].Drop = true, 1

@@ -14,7 +14,7 @@ const larger = "give it a larger -budget"
 // planWords has what each reason says, with its figures in braces, and what to do about it if there is something.
 var planWords = map[capacity.Code][2]string{
 	capacity.Impossible: {"the hottest key would be held for {share} of the time",
-		"shorten the hold, spread the load over more keys, or ask for less"},
+		"shorten the hold, use more keys, or ask for less"},
 	capacity.Rare:       {"a trial at {level}, which is possible on paper, sees too few arrivals", larger},
 	capacity.Untried:    {"it was not tried", larger},
 	capacity.AtMost:     {"it sustains {level} at the most", ""},
