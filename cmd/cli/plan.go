@@ -183,7 +183,7 @@ func (s *search) add(t capacity.Trial, rec *results.Record) error {
 	}
 	c := s.known.Candidate(t.Candidate)
 	last := c.Points[len(c.Points)-1]
-	found := format.Percent(last.Share.Mid) + " late"
+	found := format.Percent(last.Share.Mid) + " late or failed"
 	if last.Left != (capacity.Reason{}) {
 		why, _, _ := strings.Cut(words(last.Left), "; ") // the main reason
 		found = "does not count: " + why

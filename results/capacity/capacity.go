@@ -205,7 +205,7 @@ type Resource struct {
 // Point is a trial.
 type Point struct {
 	Level    float64       `json:"rate"`
-	Share    Range         `json:"share"` // of late arrivals
+	Share    Range         `json:"share"` // of arrivals that break the objective that binds
 	P99      time.Duration `json:"p99_ns,omitempty"`
 	Arrivals int64         `json:"arrivals,omitempty"`
 	Stage    Stage         `json:"stage,omitempty"`
