@@ -1,201 +1,338 @@
-// One session with the service, over one connection at a time, and requests with time limits.
+// One session with the service, and requests with time limits.
 package zookeeper
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
 	"net"
-	"slices"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/lockbench/lockbench/drivers/traffic"
 )
 
-var (
-	errClosed    = fmt.Errorf("the service is closed: %w", net.ErrClosed)
-	errNoReply   = errors.New("no reply in time")
-	errEarlier   = errors.New("an earlier request of the client is still under way")
-	errHandshake = errors.New("the server ends the connection before it has greeted: it may not be ZooKeeper, want TLS, " +
-		"be without a majority of its ensemble, or have as many connections from here as it takes (maxClientCnxns, by default 60)")
-	errSilence error = silence{}
-	errExpired       = errors.New("the session is another one by now")
-)
+// The library's first buffer for replies is as large as its limit for them, 1.5 MB per session by default. So it gets a
+// small limit before it makes the buffer and a large one before it reads: the buffer then grows with what arrives,
+// which is the list of those in line.
+const firstReply, maxReply = 4 << 10, 64 << 20
 
-// silence is a time-out of the greeting, although its class is connect: it keeps a clean-up from being retried again and
-// again.
-type silence struct{}
+// patience is how many rounds of connection attempts may fail until the reason is looked for: crashed clients may still
+// have connections.
+const patience = 3
 
-func (silence) Error() string { return "the server there has not greeted like ZooKeeper in time" }
-func (silence) Timeout() bool { return true }
-
-// endpoint is where sessions connect to, and how.
-type endpoint struct {
-	servers []string // host:port
-	dial    func(ctx context.Context, address string) (net.Conn, error)
-	timeout time.Duration // requested for sessions
-	granted *atomic.Int64 // instead, in milliseconds; 0: unknown
-	io      time.Duration
-	auth    string // user:password; empty: none
-	acl     []zk.ACL
-	buffer  int // bytes of a request
-
-	refused func(context.Context) error // why a server that ends connections takes no session, if it is known
-}
-
-// lasts returns how long the server lets a session live of which it does not hear.
-func (e *endpoint) lasts() time.Duration { return time.Duration(e.granted.Load()) * time.Millisecond }
-
-// tally is the traffic of connections.
-type tally struct {
-	sent    traffic.Counter // its requests are all writes but keep-alives
-	notices atomic.Int64
-}
-
-// conn is a session of the library, which reconnects by itself and makes a new session when its own has expired. It
-// adds what the library lacks: time limits for requests, and a request is sent on the connection for which it was made,
-// or never.
+// conn is one session with the service. The library reconnects within it by itself, and would make another session when
+// the server has ended it: a request that waits in the library would be sent in that one, and the node that it deletes
+// may be another client's by then. So a conn is over when its session has ended, and connects no more.
 type conn struct {
-	to      *endpoint
+	svc     *service
+	control bool    // it is for everything but locking
+	past    []int64 // earlier sessions of the same clients, which the server has ended
 	zk      *zk.Conn
-	tally   *tally
-	events  <-chan zk.Event
-	closing context.Context
-	stop    context.CancelFunc
-	closed  sync.Once
+	over    context.Context // its cause is why no request can be made any more
+	end     context.CancelCauseFunc
+	closing sync.Once
 
-	mu         sync.Mutex
-	changed    chan struct{} // closed and replaced when there is a connection again, or there will be none any more
-	ready      bool          // the session exists and is connected
-	session    int64
-	earlier    []int64 // sessions
-	generation int     // of connections
-	current    int     // requests made on this connection
-	stale      int     // requests made on earlier ones that are still in the library
-	attempts   int     // connection attempts since the last success
-	lastErr    error   // why the last one failed
-	refusal    error   // of endpoint.refused
-	wire       *wire   // the present connection
+	mu      sync.Mutex
+	next    chan struct{} // closed when requests can be made on another connection, or never more
+	wire    *wire         // the last connection
+	stale   int           // requests made on earlier ones that the library still has
+	id      int64         // of the session; 0: there is none yet
+	failed  int           // attempts to get a session since the last success
+	refused int           // attempts to connect since the last success
+	lastErr error         // of the last attempt
 }
 
-// open begins a session; await waits for it.
-func open(to *endpoint, t *tally) (*conn, error) {
-	c := &conn{to: to, tally: t, changed: make(chan struct{})}
-	c.closing, c.stop = context.WithCancel(context.Background())
-	_, events, err := zk.Connect(to.servers, to.timeout,
-		func(z *zk.Conn) { c.zk = z }, // before its goroutine starts
-		zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithHostProvider(&hosts{c: c}), zk.WithDialer(c.connect),
-		zk.WithEventCallback(c.event), zk.WithMaxConnBufferSize(to.buffer))
-	if err != nil {
-		c.stop()
-		return nil, err
+// open begins a session.
+func (c *conn) open() (err error) {
+	buffer := 8 << 10 // enough for a request
+	if c.svc.shared != nil {
+		buffer = 160 << 10 // the watches of all its clients are sent at once when it reconnects, in packets of up to 128 KB
 	}
-	c.events = events
-	return c, nil
+	c.next = make(chan struct{})
+	c.over, c.end = context.WithCancelCause(context.Background())
+	_, events, err := zk.Connect(c.svc.to.servers, cmp.Or(c.svc.cfg.TTL, defaultTimeout),
+		func(z *zk.Conn) { c.zk = z }, // before its goroutine starts
+		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false), zk.WithHostProvider(&hosts{over: c.over}),
+		zk.WithDialer(c.dial), zk.WithEventCallback(c.event), zk.WithMaxConnBufferSize(buffer))
+	if err != nil {
+		return err
+	}
+	c.svc.running.Go(func() {
+		defer context.AfterFunc(c.svc.over, c.close)()
+		for range events { // until the library's goroutines have ended
+		}
+	})
+	return nil
 }
-
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
 
 // event is called by the library: for changes of its state by the goroutine that connects, and for watch events by the
 // one that reads.
 func (c *conn) event(e zk.Event) {
-	if e.Type != zk.EventSession {
+	switch {
+	case e.Type != zk.EventSession:
 		if e.Type != zk.EventNotWatching {
-			c.tally.notices.Add(1)
+			c.svc.notices.Add(1)
 		}
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch e.State {
-	case zk.StateHasSession:
-		id := c.zk.SessionID()
-		if c.session != 0 && c.session != id {
-			c.earlier = append(c.earlier, c.session)
-		}
-		c.ready, c.session, c.attempts, c.lastErr = true, id, 0, nil
-		if c.wire != nil {
-			c.wire.open = true
+	case e.State == zk.StateHasSession:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.id, c.failed, c.lastErr, c.wire.open = c.zk.SessionID(), 0, nil, true
+		if b := c.wire.greeting; len(b) >= 12 { // its length, the protocol's version, the session's time-out in milliseconds
+			c.svc.granted.Store(int64(binary.BigEndian.Uint32(b[8:])) * int64(time.Millisecond))
 		}
 		c.signal()
-	case zk.StateDisconnected:
-		c.ready = false
+	case e.State == zk.StateExpired:
+		c.stop(zk.ErrSessionExpired)
 	}
+}
+
+// stop breaks the connection for good without telling the server: there the session lasts until its time-out. The rest
+// is up to close.
+func (c *conn) stop(cause error) {
+	c.end(cause)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wire.cut()
+	c.signal()
 }
 
 // signal announces a change. The caller holds the mutex.
 func (c *conn) signal() {
-	close(c.changed)
-	c.changed = make(chan struct{})
+	close(c.next)
+	c.next = make(chan struct{})
 }
 
-// await waits until a request can be made, and enters it. The entry's changed is closed when the connection may be another
-// one.
-func (c *conn) await(ctx context.Context, timer *time.Timer, within int64) (e entry, err error) {
+func (c *conn) connected() bool { return c.zk.State() == zk.StateHasSession }
+
+// expired reports whether the server has ended the session, as far as known.
+func (c *conn) expired() bool { return context.Cause(c.over) == zk.ErrSessionExpired }
+
+// close ends the session, also on the server if that answers within a second, and with it all that it holds.
+func (c *conn) close() {
+	c.closing.Do(func() {
+		if !c.connected() {
+			c.stop(errClosed)
+		}
+		c.zk.Close()
+		c.stop(errClosed)
+	})
+}
+
+// hosts is the library's list of servers. With its own list it would wait for a second at each end of it.
+type hosts struct {
+	over context.Context
+	list []string
+	next int
+}
+
+func (h *hosts) Init(list []string) error { h.list = list; return nil }
+func (h *hosts) Len() int                 { return len(h.list) }
+func (h *hosts) Connected()               {}
+
+// Next returns true to make the library check whether it has been closed.
+func (h *hosts) Next() (string, bool) {
+	h.next = (h.next + 1) % len(h.list)
+	return h.list[h.next], h.over.Err() != nil
+}
+
+// dial is the library's dialer. One goroutine of the library calls it, when the last connection is finished.
+func (c *conn) dial(_, server string, _ time.Duration) (net.Conn, error) {
+	c.mu.Lock()
+	if w := c.wire; w != nil && !w.open && time.Now().Before(w.greetBy) {
+		c.lastErr = errHungUp
+	}
+	if c.wire != nil {
+		c.stale += c.wire.asked
+	}
+	c.wire = nil
+	c.mu.Unlock()
+	if round := c.failed / len(c.svc.to.servers); round > 0 {
+		c.pause(round)
+	}
+	ctx, cancel := context.WithTimeout(c.over, c.svc.to.io)
+	defer cancel()
+	tcp, err := c.svc.to.dial(ctx, server)
+	c.failed, c.refused = c.failed+1, c.refused+1 // until there is a session, or a connection
+	if err != nil && c.control && c.id == 0 && c.refused == len(c.svc.to.servers) {
+		c.stop(fmt.Errorf("%w: %w", errUnconnected, err)) // the service is being opened, and no server is there
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lastErr = err; err != nil {
+		return nil, err
+	}
+	var sent *traffic.Counter
+	if !c.control {
+		sent = &c.svc.sent
+	}
+	c.wire = &wire{Conn: sent.Count(tcp, requests), c: c, greetBy: time.Now().Add(c.svc.to.io)}
+	c.refused, c.lastErr = 0, errSilence // until it greets
+	zk.WithMaxBufferSize(firstReply)(c.zk)
+	if c.over.Err() != nil {
+		c.wire.cut()
+	}
+	return c.wire, nil
+}
+
+// pause waits before a further round of attempts. If the first session has none after some of them, it looks for the
+// reason: a server that takes no more connections hangs up, and still serves an earlier one.
+func (c *conn) pause(round int) {
+	first := round == patience && c.id == 0 && !c.control && len(c.svc.to.servers) == 1
+	if first && !errors.Is(c.lastErr, syscall.ECONNREFUSED) && c.svc.Ping(c.over) == nil {
+		c.stop(errFull)
+	}
+	pause := min(10*time.Millisecond<<min(round, 10), 200*time.Millisecond)
+	select {
+	case <-time.After(pause/2 + rand.N(pause/2)):
+	case <-c.over.Done():
+	}
+}
+
+// requests returns how many requests a packet is: one, unless it is a ping, which has an xid of its own.
+func requests(packet []byte) int64 {
+	const ping = -2
+	if len(packet) >= 8 && int32(binary.BigEndian.Uint32(packet[4:])) == ping {
+		return 0
+	}
+	return 1
+}
+
+// wire is one connection. The library passes it from one goroutine to the next.
+type wire struct {
+	net.Conn
+	c        *conn
+	greetBy  time.Time
+	greeting []byte
+	open     bool // the server has greeted
+	reading  bool // replies
+	asked    int  // requests made on it that the library still has; guarded by c.mu
+}
+
+// SetReadDeadline bounds the greeting, for which the library would wait seven times the session's time-out.
+func (w *wire) SetReadDeadline(t time.Time) error {
+	if !w.open {
+		t = w.greetBy
+	} else if !w.reading {
+		zk.WithMaxBufferSize(maxReply)(w.c.zk)
+		w.reading = true
+	}
+	return w.Conn.SetReadDeadline(t)
+}
+
+// Write sends one packet. Requests that were made on another connection wait in the library for the next one; they are
+// not sent then, because their callers have been told that they failed, and what they delete may be the next holder's
+// by now. The library's own operations are setAuth (100), setWatches (101) and close (-11).
+func (w *wire) Write(packet []byte) (int, error) {
+	if w.open && len(packet) >= 12 && requests(packet) > 0 {
+		w.c.mu.Lock()
+		stale := w.c.stale
+		w.c.mu.Unlock()
+		if op := int32(binary.BigEndian.Uint32(packet[8:])); stale > 0 && op > 0 && op < 100 {
+			return 0, errNotSent
+		}
+	}
+	return w.Conn.Write(packet)
+}
+
+// Read implements net.Conn. It keeps the greeting, because the library keeps the session's time-out to itself.
+func (w *wire) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if !w.open {
+		w.greeting = append(w.greeting, b[:n]...)
+	}
+	return n, err
+}
+
+// cut breaks the connection, if there is one.
+func (w *wire) cut() {
+	if w != nil {
+		w.Close()
+	}
+}
+
+// caller makes one request at a time. Several callers may share a conn.
+type caller struct {
+	timer *time.Timer
+	busy  chan struct{} // closed when the library is done with the last request; nil before the first
+	wire  *wire         // which that was made on
+	next  chan struct{} // closed when there is a later connection
+}
+
+// ask makes a request. It returns when that is answered, after the endpoint's time limit, or when ctx is done,
+// whichever comes first. The caller's next request waits until the library is done with this one, so that it sees its
+// effect.
+func ask[T any](ctx context.Context, k *caller, c *conn, request func(*zk.Conn) (T, error)) (none T, err error) {
+	if err := k.begin(ctx, c); err != nil {
+		return none, err
+	}
+	defer k.timer.Stop()
+	var answer struct {
+		value T
+		err   error
+	}
+	done, wire := make(chan struct{}), k.wire
+	k.busy = done
+	go func() {
+		answer.value, answer.err = request(c.zk)
+		c.done(wire)
+		close(done)
+	}()
+	if err := k.wait(ctx, done, errNoReply); err != nil {
+		return none, err
+	}
+	return answer.value, answer.err
+}
+
+// begin waits until a request can be made.
+func (k *caller) begin(ctx context.Context, c *conn) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if k.timer == nil {
+		k.timer = time.NewTimer(c.svc.to.io)
+	} else {
+		k.timer.Reset(c.svc.to.io)
+	}
+	if k.busy != nil {
+		if err := k.wait(ctx, k.busy, errEarlier); err != nil {
+			return err
+		}
+	}
 	for {
 		c.mu.Lock()
-		changed := c.changed
-		switch {
-		case c.closing.Err() != nil:
-			err = errClosed
-		case c.refusal != nil:
-			err = c.refusal
-		case c.ready && c.stale == 0 && within != 0 && within != c.session:
-			err = errExpired
-		case c.ready && c.stale == 0:
-			c.current++
-			e = entry{c.session, c.generation, changed}
-			c.mu.Unlock()
-			return e, nil
+		k.next, k.wire = c.next, c.wire
+		err := context.Cause(c.over)
+		ready := err == nil && c.stale == 0 && c.wire != nil && c.wire.open
+		if ready {
+			c.wire.asked++
 		}
 		c.mu.Unlock()
-		if err != nil {
-			return e, err
+		if ready || err != nil {
+			return err
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return e, ctx.Err()
-		case <-timer.C:
+		if err := k.wait(ctx, k.next, errUnconnected); err == errUnconnected {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return e, &unconnected{c.lastErr}
+			return fmt.Errorf("%w: %w", err, cmp.Or(c.lastErr, errSilence))
+		} else if err != nil {
+			return err
 		}
 	}
 }
 
-// entry is a request under way.
-type entry struct {
-	session    int64
-	generation int
-	changed    <-chan struct{}
-}
-
-// isCurrent reports whether the session is the present one, and connected, as far as known.
-func (c *conn) isCurrent(session int64) bool {
+// done records that the library has finished a request.
+func (c *conn) done(w *wire) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ready && c.session == session
-}
-
-// wasSession reports whether the session is an earlier one.
-func (c *conn) wasSession(session int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Contains(c.earlier, session)
-}
-
-func (c *conn) done(e entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e.generation == c.generation {
-		c.current--
+	if w.asked--; w == c.wire {
 		return
 	}
 	if c.stale--; c.stale == 0 {
@@ -203,151 +340,18 @@ func (c *conn) done(e entry) {
 	}
 }
 
-// cut breaks the connection of a request without a reply, so that the library reconnects.
-func (c *conn) cut(generation int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.wire != nil && c.generation == generation {
-		c.wire.Close()
-	}
-}
-
-// close ends the session, also on the server if that answers within a second, and with it all that it holds.
-func (c *conn) close() {
-	c.closed.Do(func() {
-		c.mu.Lock()
-		ready := c.ready
-		c.mu.Unlock()
-		if !ready {
-			c.shut()
-		}
-		c.zk.Close()
-		c.shut()
-		for range c.events { // until the library's goroutines have ended
-		}
-	})
-}
-
-// crash breaks the connection for good without telling the server: there the session lasts until its time-out. The rest
-// is up to close.
-func (c *conn) crash() { c.shut() }
-
-// shut rejects further requests and breaks the connection.
-func (c *conn) shut() {
-	c.stop()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.wire != nil {
-		c.wire.Close()
-	}
-	c.signal()
-}
-
-// unconnected is the error of a request that was not sent.
-type unconnected struct{ reason error }
-
-func (e *unconnected) Error() string {
-	if e.reason == nil {
-		return "there is no connection"
-	}
-	return "there is no connection: " + e.reason.Error()
-}
-func (e *unconnected) Unwrap() error { return e.reason }
-
-// caller makes one request at a time. Several callers may share a conn.
-type caller struct {
-	c     *conn
-	timer *time.Timer
-	last  entry         // the last request
-	busy  chan struct{} // closed when the library is done with it; nil before the first
-}
-
-// result is the result of a request.
-type result[T any] struct {
-	value T
-	err   error
-}
-
-// ask makes a request. It returns when that is answered, after the endpoint's time limit, or when ctx is done,
-// whichever comes first. The caller's next request waits until the library is done with this one, so that it sees its
-// effect. within, unless 0, is the session for the request: it is not made in another one.
-func ask[T any](ctx context.Context, k *caller, within int64, request func(*zk.Conn) (T, error)) (T, error) {
-	var none T
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	if k.timer == nil {
-		k.timer = time.NewTimer(k.c.to.io)
-	} else {
-		k.timer.Reset(k.c.to.io)
-	}
-	defer k.timer.Stop()
-	if err := k.waitIdle(ctx); err != nil {
-		return none, err
-	}
-	e, err := k.c.await(ctx, k.timer, within)
-	if err != nil {
-		return none, err
-	}
-	k.last, k.busy = e, make(chan struct{})
-	r, done := &result[T]{}, k.busy
-	go func() {
-		r.value, r.err = request(k.c.zk)
-		k.c.done(e)
-		close(done)
-	}()
+// wait returns nil when done is closed, or late when the time for the request is over. If the library is still busy
+// with one then, its connection is cut, so that the library reconnects.
+func (k *caller) wait(ctx context.Context, done <-chan struct{}, late error) error {
 	select {
 	case <-done:
-		return r.value, r.err
-	case <-k.timer.C:
-		k.c.cut(e.generation)
-		return none, errNoReply
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-}
-
-// exists, children, delete and multi are the requests that need nothing else of their answers. within is that of ask.
-func (k *caller) exists(ctx context.Context, node string) (bool, error) {
-	return ask(ctx, k, 0, func(z *zk.Conn) (bool, error) {
-		found, _, err := z.Exists(node)
-		return found, err
-	})
-}
-
-func (k *caller) children(ctx context.Context, within int64, node string) ([]string, error) {
-	return ask(ctx, k, within, func(z *zk.Conn) ([]string, error) {
-		names, _, err := z.Children(node)
-		return names, err
-	})
-}
-
-func (k *caller) delete(ctx context.Context, within int64, node string) error {
-	_, err := ask(ctx, k, within, func(z *zk.Conn) (bool, error) { return true, z.Delete(node, -1) })
-	return err
-}
-
-func (k *caller) multi(ctx context.Context, ops ...any) ([]zk.MultiResponse, error) {
-	return ask(ctx, k, 0, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(ops...) })
-}
-
-// waitIdle waits until the library is done with the last request, which may have been given up.
-func (k *caller) waitIdle(ctx context.Context) error {
-	if k.busy == nil {
 		return nil
-	}
-	select {
-	case <-k.busy:
-		return nil
-	default:
-	}
-	select {
-	case <-k.busy:
-		return nil
-	case <-k.timer.C:
-		k.c.cut(k.last.generation)
-		return errEarlier
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-k.timer.C:
+		if done == k.busy {
+			k.wire.cut()
+		}
+		return late
 	}
 }

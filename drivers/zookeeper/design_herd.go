@@ -6,62 +6,91 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
 )
 
-var herd = design{
-	Design: drivers.Design{
-		Name:   "herd",
-		Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Waits: true, Session: true},
-		Models: "one ephemeral node a key that all waiters watch: the herd effect of ZooKeeper's recipes",
-		Wrong:  "a release wakes every waiter; no order, so that some starve; also the faults of sequential",
-		Loses:  []drivers.Hazard{drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost, drivers.HazardOrphanWatchdog},
+var herd = drivers.Design{
+	Name:   "herd",
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Waits: true, Session: true},
+	Models: "one ephemeral node a key that all waiters watch: the herd effect of ZooKeeper's recipes",
+	Wrong:  "a release wakes every waiter; no order, so that some starve; also the faults of sequential",
+	Loses: []drivers.Hazard{
+		drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost, drivers.HazardOrphanWatchdog,
 	},
-	session: func(s session) client { return &herdSession{s} },
-	clean:   remove,
 }
 
 type herdSession struct{ session }
+
+func newHerd(base session) client {
+	s := &herdSession{base}
+	s.free = s.freeOwn
+	return s
+}
 
 // Try implements drivers.Session. The same transaction also sets the node's data, because the answer to that has the
 // number of the node's creation, which is the fence.
 func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
 	l.Owner = s.owners.Next()
-	if err := s.deleteLeftovers(ctx, s.free); err != nil {
-		return false, opTry.fail(err)
+	c, err := s.tidy(ctx)
+	if err != nil {
+		return false, fail("try", err)
 	}
-	node, owner := s.svc.node(l.Key), []byte(l.Owner)
-	answers, err := s.multi(ctx, &zk.CreateRequest{Path: node, Data: owner, Acl: s.svc.to.acl, Flags: zk.FlagEphemeral},
-		&zk.SetDataRequest{Path: node, Data: owner, Version: -1})
-	switch {
-	case errors.Is(err, zk.ErrNodeExists):
+	path, owner := s.svc.node(l.Key), []byte(l.Owner)
+	answers, err := s.multi(ctx, c, &zk.CreateRequest{Path: path, Data: owner, Acl: s.svc.to.acl, Flags: zk.FlagEphemeral},
+		&zk.SetDataRequest{Path: path, Data: owner, Version: -1})
+	if errors.Is(err, zk.ErrNodeExists) {
 		return false, nil
-	case err != nil:
-		return false, opTry.fail(err)
+	}
+	if err != nil {
+		return false, fail("try", err)
 	}
 	l.Fence = uint64(answers[1].Stat.Czxid)
-	s.holds[l.Owner] = hold{node: node, session: s.last.session}
+	s.nodes[l.Owner] = node{l.Key, l.Owner, path, c, false}
 	return true, nil
 }
 
-// Release implements drivers.Session. All clients use the same node name for a lock, so the node is deleted only in the
-// session that made it: if that has ended, the node is another client's.
-func (s *herdSession) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
-	return s.release(ctx, l, s.free)
+// freeOwn deletes the node if it is the owner's. It leaves a node of an earlier session of this client to the end of
+// that session, which is near: by the time of a deletion the node may be the next holder's. Nodes of one name cannot be
+// told apart by their version, which is the only condition of a deletion; so a client must not release what another
+// client has acquired while that one releases it, too.
+func (s *herdSession) freeOwn(ctx context.Context, key, owner string) (removed bool, err error) {
+	c, err := s.upToDate(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	type lock struct {
+		owner   string
+		session int64
+	}
+	path := s.svc.node(key)
+	found, err := ask(ctx, &s.caller, c, func(z *zk.Conn) (lock, error) {
+		data, stat, err := z.Get(path)
+		if err != nil {
+			return lock{}, err
+		}
+		return lock{string(data), stat.EphemeralOwner}, nil
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	case err != nil || found.owner != owner || slices.Contains(c.past, found.session):
+		return false, err
+	}
+	return s.remove(ctx, c, path)
 }
 
 // Wait implements drivers.Waiter: it returns when the node goes.
 func (s *herdSession) Wait(ctx context.Context, l *drivers.Lease) error {
-	if over, err := outOfTime(ctx, l); over {
-		return err
+	over, err := outOfTime(ctx, l)
+	if !over {
+		err = s.watch(ctx, l, s.svc.node(l.Key))
 	}
-	event, gone, err := s.watch(ctx, s.svc.node(l.Key))
-	if gone || err != nil {
-		return opWait.fail(err)
-	}
-	_, err = s.sleep(ctx, l, event)
-	return opWait.fail(err)
+	return fail("wait", err)
 }
+
+// Leave implements drivers.Waiter. A watch cannot be withdrawn; it is gone after one event.
+func (s *herdSession) Leave(context.Context, *drivers.Lease) error { return nil }

@@ -4,70 +4,223 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
 )
 
-var sequential = design{
-	Design: drivers.Design{
-		Name:   "sequential",
-		Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Fair: true, Waits: true, Session: true},
-		Models: "ZooKeeper's lock recipe and Curator's InterProcessMutex: a numbered ephemeral node each, the lowest holds",
-		Wrong:  "a holder paused beyond its session goes on unaware, unless the fence is checked",
-		Loses:  []drivers.Hazard{drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost, drivers.HazardOrphanWatchdog},
+var sequential = drivers.Design{
+	Name:   "sequential",
+	Traits: drivers.Traits{Exclusive: true, Owned: true, Fenced: true, Fair: true, Waits: true, Session: true},
+	Models: "ZooKeeper's lock recipe and Curator's InterProcessMutex: a numbered ephemeral node each, the lowest holds",
+	Wrong:  "a holder paused beyond its session goes on unaware, unless the fence is checked",
+	Loses: []drivers.Hazard{
+		drivers.HazardHolderPauses, drivers.HazardSessionLost, drivers.HazardAcquireReplyLost, drivers.HazardOrphanWatchdog,
 	},
-	session: func(s session) client { return &sequentialSession{session: s} },
-	clean:   cleanLine,
 }
 
 type sequentialSession struct {
 	session
-	place place // in the line, if it is in one
-	taken bool  // the last key that it tried was taken
+	place place
+	taken bool // the last key that it tried was taken
+}
+
+// place is that of a node in line that is not a hold. A session has at most one.
+type place struct {
+	key, owner string // the owner is part of the node's name, to find it if the server's answer was lost
+	fence      uint64 // the number of its creation
+	first      bool   // it holds the lock
+}
+
+func newSequential(base session) client {
+	s := &sequentialSession{session: base}
+	s.free = s.freeOwn
+	return s
 }
 
 // Try implements drivers.Session. It gets a free lock in one round trip; see enter. A client that is refused deletes
-// its node again, which makes two useless changes. So a client that was refused the last time first checks whether the
-// line is empty: without a change on a single server, with one on an ensemble; see inLine.
+// its node again, which makes two useless changes. So a client that was refused the last time first looks whether the
+// line is empty, unless a member of an ensemble would answer that too early; see upToDate.
 func (s *sequentialSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
-	if s.place.node != "" && s.place.key == l.Key {
-		l.Owner = s.place.owner
-		if held, err := s.confirm(ctx, l); held || err != nil || s.place.owner != "" {
-			return held, opTry.fail(err)
+	if s.waits(l.Key) {
+		// Wait knows whether the place has become the lock, unless the connection has been lost since.
+		if l.Owner = s.place.owner; !s.place.first || !s.nodes[l.Owner].conn.connected() {
+			if _, err := s.look(ctx, true); err != nil {
+				return false, fail("try", err)
+			}
+		}
+		if s.place.owner != "" {
+			return s.granted(l), nil
 		}
 	}
 	l.Owner = s.owners.Next()
-	if err := s.tidy(ctx); err != nil {
-		return false, opTry.fail(err)
+	c, err := s.leave(ctx)
+	if err != nil {
+		return false, fail("try", err)
 	}
-	if s.taken {
-		if n, err := s.inLine(ctx, l.Key); n > 0 || err != nil {
-			return false, opTry.fail(err)
+	if s.taken && !s.svc.ensemble() {
+		stat, err := s.exists(ctx, c, s.svc.node(l.Key))
+		if err != nil || stat != nil && stat.NumChildren > 0 {
+			return false, fail("try", err)
 		}
 	}
-	p, err := s.enter(ctx, l.Key, l.Owner)
+	if err := s.enter(ctx, c, l.Key, l.Owner); err != nil {
+		return false, fail("try", err)
+	}
+	if s.taken = !s.place.first; s.taken {
+		_, err := s.leave(ctx)
+		return false, halfway("try", err)
+	}
+	return s.granted(l), nil
+}
+
+// granted reports whether the place holds the lock. Then it is a place no more.
+func (s *sequentialSession) granted(l *drivers.Lease) bool {
+	first := s.place.first
+	if first {
+		l.Fence, s.place = s.place.fence, place{}
+	}
+	return first
+}
+
+// waits reports whether the client is in line for a key, as far as known.
+func (s *sequentialSession) waits(key string) bool {
+	return s.place.key == key && s.nodes[s.place.owner].path != ""
+}
+
+// enter makes a node at the end of the line. The same transaction sets the container's data, only because the answer to
+// that tells the container's state: if there is one node it is this client's, the lock is held, and the transaction's
+// number is that of the node's creation. That takes one round trip; the recipe takes two (create, list), and this
+// library another one for the fence, because it has no create that returns the node's state. A transaction cannot make
+// the container only if there is none.
+func (s *sequentialSession) enter(ctx context.Context, c *conn, key, owner string) error {
+	parent, acl := s.svc.node(key), s.svc.to.acl
+	create := &zk.CreateRequest{Path: parent + "/" + nameOf(owner), Acl: acl, Flags: zk.FlagEphemeralSequential}
+	for {
+		answers, err := s.multi(ctx, c, create, &zk.SetDataRequest{Path: parent, Version: -1})
+		if err == nil {
+			stat := answers[1].Stat
+			s.nodes[owner] = node{key, owner, answers[0].String, c, false}
+			s.place = place{key, owner, uint64(stat.Mzxid), stat.NumChildren == 1}
+			return nil
+		}
+		if errors.Is(err, zk.ErrNoNode) { // the server deletes a container that has been empty for a while
+			_, err = ask(ctx, &s.caller, c, func(z *zk.Conn) (string, error) {
+				return z.CreateContainer(parent, nil, zk.FlagContainer, acl)
+			})
+		}
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
+	}
+}
+
+// line returns the names of the nodes in line, in order, and which of them is an owner's; -1: none. latest says that
+// the client may not have made a change before.
+func (s *sequentialSession) line(ctx context.Context, key, owner string, latest bool) (
+	c *conn, names []string, at int, err error,
+) {
+	if latest {
+		c, err = s.upToDate(ctx, key)
+	} else {
+		c, err = s.conn(ctx)
+	}
 	if err != nil {
-		return false, opTry.fail(err)
+		return nil, nil, -1, err
 	}
-	if s.taken = !p.first; s.taken {
-		_, err := s.remove(ctx, 0, p.node)
-		return false, opTry.halfway(err)
-	}
-	s.grant(l, p)
-	return true, nil
+	names, err = s.children(ctx, c, s.svc.node(key))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
+	at = slices.IndexFunc(names, func(name string) bool { return strings.TrimSuffix(name, number(name)) == nameOf(owner) })
+	return c, names, at, err
 }
 
-func (s *sequentialSession) grant(l *drivers.Lease, p place) {
-	l.Fence = p.fence
-	s.holds[p.owner] = hold{node: p.node, session: p.session}
+// look returns the node before this client's. If there is none, it records that, or forgets a place that is no longer
+// in line, because the session has ended or another client has cleaned up.
+func (s *sequentialSession) look(ctx context.Context, latest bool) (before string, err error) {
+	c, names, at, err := s.line(ctx, s.place.key, s.place.owner, latest)
+	if err != nil {
+		return "", err
+	}
+	if at < 0 || c != s.nodes[s.place.owner].conn { // that of an earlier session is about to vanish
+		delete(s.nodes, s.place.owner)
+		s.place = place{}
+		return "", nil
+	}
+	if s.place.first = at == 0; at > 0 {
+		before = s.svc.node(s.place.key) + "/" + names[at-1]
+	}
+	return before, nil
 }
 
-// Release implements drivers.Session.
-func (s *sequentialSession) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
-	if removed, err = s.release(ctx, l, s.free); err == nil && s.place.owner == l.Owner {
-		s.place = place{} // a Try that would have confirmed it has failed
+// Wait implements drivers.Waiter. It takes a place in line and returns when that is the lock.
+func (s *sequentialSession) Wait(ctx context.Context, l *drivers.Lease) error {
+	for {
+		over, err := outOfTime(ctx, l)
+		if over || s.place.first && s.place.key == l.Key {
+			return fail("wait", err)
+		}
+		var before string
+		if !s.waits(l.Key) {
+			err = s.join(ctx, l.Key)
+		} else if before, err = s.look(ctx, false); before != "" {
+			err = s.watch(ctx, l, before)
+		}
+		if err != nil {
+			return fail("wait", err)
+		}
 	}
-	return removed, err
 }
+
+// join takes a place, or at least keeps what Leave must know.
+func (s *sequentialSession) join(ctx context.Context, key string) error {
+	c, err := s.leave(ctx)
+	if err != nil {
+		return err
+	}
+	s.place = place{key: key, owner: s.owners.Next()}
+	s.nodes[s.place.owner] = node{key: key, owner: s.place.owner}
+	return s.enter(ctx, c, key, s.place.owner)
+}
+
+// Leave implements drivers.Waiter: it gives up the place, and the lock if it has come meanwhile.
+func (s *sequentialSession) Leave(ctx context.Context, _ *drivers.Lease) error {
+	if s.place.owner == "" {
+		return nil
+	}
+	_, err := s.leave(ctx)
+	return fail("leave", err)
+}
+
+// leave gives up a place that is no longer wanted; see also tidy.
+func (s *sequentialSession) leave(ctx context.Context) (*conn, error) {
+	p := s.place
+	if s.place = (place{}); p.owner != "" && s.nodes[p.owner].owner != "" { // it may have been released
+		if _, err := s.discard(ctx, p.key, p.owner); err != nil {
+			return nil, err
+		}
+	}
+	return s.tidy(ctx)
+}
+
+// freeOwn deletes the node of an owner, wherever it is in line. It was the lock if it was the first.
+func (s *sequentialSession) freeOwn(ctx context.Context, key, owner string) (removed bool, err error) {
+	c, names, at, err := s.line(ctx, key, owner, true)
+	if err != nil || at < 0 {
+		return false, err
+	}
+	removed, err = s.remove(ctx, c, s.svc.node(key)+"/"+names[at])
+	return removed && at == 0, err
+}
+
+// nameOf returns the beginning of the name of an owner's node.
+func nameOf(owner string) string { return url.PathEscape(owner) + "-" }
+
+// number returns the number that the server has given to a node: ten digits, at the end.
+func number(name string) string { return name[max(0, len(name)-10):] }

@@ -4,86 +4,95 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// op is the purpose of a request.
-type op string
-
-const (
-	opOpen    op = "open"
-	opSession op = "session"
-	opTry     op = "try"
-	opRelease op = "release"
-	opWait    op = "wait"
-	opLeave   op = "leave"
-	opClean   op = "clean"
-	opAsk     op = "ping"
-	opInspect op = "inspect"
+var (
+	errClosed      = fmt.Errorf("the service is closed: %w", net.ErrClosed)
+	errUnconnected = errors.New("there is no connection")
+	errNotSent     = errors.New("the connection broke before the request was sent")
+	errNoReply     = errors.New("no reply in time")
+	errEarlier     = errors.New("an earlier request of the client is still under way")
+	errSilence     = fmt.Errorf("the server there has not greeted like ZooKeeper in time: %w", os.ErrDeadlineExceeded)
+	errHungUp      = errors.New("the server ends the connection before it has greeted: it may not be ZooKeeper, want TLS, " +
+		"be without a majority of its ensemble, or have as many connections from here as it takes (maxClientCnxns, by default 60)")
+	errFull = errors.New("the server takes no more connections: raise its maxClientCnxns (of each client's address, by " +
+		"default 60) or maxCnxns, or lower -clients or -conns")
 )
 
-// fail returns the error of an operation that made only one request.
-func (o op) fail(err error) error {
+// classes are those of errors, the first that fits. Further ones of the server are in codes.
+var classes = []struct {
+	class drivers.Class
+	errs  []error
+}{
+	{drivers.ClassConnect, []error{errUnconnected, errNotSent, errEarlier, zk.ErrNoServer}}, // it was not sent
+	{drivers.ClassLimit, []error{errFull}},
+	{drivers.ClassCanceled, []error{context.Canceled}},
+	{drivers.ClassTimeout, []error{errNoReply, context.DeadlineExceeded}},
+	{drivers.ClassAuth, []error{zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL}},
+	{drivers.ClassClosed, []error{ // the server has not said which request it was
+		zk.ErrConnectionClosed, zk.ErrClosing, zk.ErrSessionExpired, zk.ErrSessionMoved, errClosed,
+	}},
+	{drivers.ClassServer, []error{ // nothing has happened
+		zk.ErrShortBuffer, zk.ErrInvalidPath, zk.ErrNoNode, zk.ErrNodeExists, zk.ErrNotEmpty, zk.ErrBadArguments,
+		zk.ErrBadVersion, zk.ErrNoChildrenForEphemerals,
+	}},
+}
+
+// codes are the server's answers that the library has no names for.
+var codes = map[string]struct {
+	class      drivers.Class
+	name, text string
+}{
+	"-1":   {drivers.ClassOther, "SYSTEMERROR", "the server has failed"},
+	"-2":   {drivers.ClassOther, "RUNTIMEINCONSISTENCY", "the server has failed"},
+	"-3":   {drivers.ClassOther, "DATAINCONSISTENCY", "the server's data are damaged"},
+	"-4":   {drivers.ClassClosed, "CONNECTIONLOSS", "the server has lost a connection"},
+	"-5":   {drivers.ClassServer, "MARSHALLINGERROR", "the server cannot read the request"},
+	"-6":   {drivers.ClassServer, "UNIMPLEMENTED", "the server does not know this request: it takes 3.5 or later"},
+	"-7":   {drivers.ClassTimeout, "OPERATIONTIMEOUT", "the server's time for the request was over"},
+	"-119": {drivers.ClassReadOnly, "NOTREADONLY", "the server is read-only: it has lost the majority of its ensemble"},
+	"-120": {drivers.ClassServer, "EPHEMERALONLOCALSESSION", "the session is local: set localSessionsUpgradingEnabled"},
+	"-122": {drivers.ClassTimeout, "REQUESTTIMEOUT", "the server's time for the request was over"},
+	"-124": {drivers.ClassAuth, "SESSIONCLOSEDREQUIRESASLAUTH", "the server requires a login: give user and password, " +
+		"and if it is one by SASL, which the client library lacks, permit digest (enforce.auth.schemes)"},
+	"-125": {drivers.ClassFull, "QUOTAEXCEEDED", "the quota of the node above is used up: raise it (setquota)"},
+	"-127": {drivers.ClassServer, "THROTTLEDOP", "the server is overloaded, and has dropped the request"},
+}
+
+// fail returns the error of an operation, unless err is nil.
+func fail(op string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, known := errors.AsType[*drivers.Error](err); known {
 		return err
 	}
-	class := classOf(err)
-	if known, ok := codes[err.Error()]; ok {
-		class, err = known.class, errors.New(known.text)
+	class := drivers.ClassOf(err)
+	for _, known := range slices.Backward(classes) { // the first that fits
+		if slices.ContainsFunc(known.errs, func(one error) bool { return errors.Is(err, one) }) {
+			class = known.class
+		}
 	}
-	return &drivers.Error{Class: class, Op: "zookeeper: " + string(o), Err: err}
-}
-
-// codes are answers that the library has no names for.
-var codes = map[string]struct {
-	class drivers.Class
-	text  string
-}{
-	"unknown error: -6":   {drivers.ClassServer, "the server does not know this kind of request (UNIMPLEMENTED)"},
-	"unknown error: -7":   {drivers.ClassTimeout, "the server's time for the request was over (OPERATIONTIMEOUT)"},
-	"unknown error: -122": {drivers.ClassTimeout, "the server's time for the request was over (REQUESTTIMEOUT)"},
-	"unknown error: -124": {drivers.ClassAuth, "the server requires a login (SESSIONCLOSEDREQUIRESASLAUTH): give user and password, " +
-		"and if it is one by SASL, which the client library lacks, permit digest (enforce.auth.schemes)"},
-	"unknown error: -125": {drivers.ClassFull, "the quota of the node above is used up (QUOTAEXCEEDED): raise it (setquota)"},
-	"unknown error: -127": {drivers.ClassServer, "the server is overloaded, and has dropped the request (THROTTLEDOP)"},
+	number, _ := strings.CutPrefix(err.Error(), "unknown error: ")
+	if code, known := codes[number]; known {
+		class, err = code.class, fmt.Errorf("%s (%s)", code.text, code.name)
+	}
+	return &drivers.Error{Class: class, Op: "zookeeper: " + op, Err: err}
 }
 
 // halfway returns fail for a later request, when an earlier one had an effect: then even a refusal does not mean that
 // nothing has happened.
-func (o op) halfway(err error) error {
-	err = o.fail(err)
-	if err != nil && drivers.NoEffect(err) {
-		return &drivers.Error{Class: drivers.ClassOther, Op: "zookeeper: " + string(o) + ": halfway", Err: errors.Unwrap(err)}
+func halfway(op string, err error) error {
+	if err = fail(op, err); drivers.NoEffect(err) {
+		err = &drivers.Error{Class: drivers.ClassOther, Op: "zookeeper: " + op + ": halfway", Err: errors.Unwrap(err)}
 	}
 	return err
-}
-
-func classOf(err error) drivers.Class {
-	var code interface{ Timeout() bool }
-	switch {
-	case errors.As(err, new(*unconnected)), errors.Is(err, errEarlier), errors.Is(err, errNotSent):
-		return drivers.ClassConnect // it was not sent
-	case errors.Is(err, errNoReply):
-		return drivers.ClassTimeout
-	case errors.Is(err, context.Canceled):
-		return drivers.ClassCanceled
-	case errors.Is(err, context.DeadlineExceeded):
-		return drivers.ClassTimeout
-	case errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrClosing), errors.Is(err, zk.ErrSessionExpired),
-		errors.Is(err, zk.ErrSessionMoved), errors.Is(err, errExpired), errors.Is(err, errClosed):
-		return drivers.ClassClosed // the server has not said which request it was
-	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
-		return drivers.ClassAuth
-	case errors.Is(err, zk.ErrShortBuffer), errors.Is(err, zk.ErrInvalidPath), errors.Is(err, zk.ErrNoNode),
-		errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrNotEmpty), errors.Is(err, zk.ErrBadArguments):
-		return drivers.ClassServer // nothing has happened
-	case errors.As(err, &code):
-		return drivers.ClassOf(err)
-	}
-	return drivers.ClassOther
 }

@@ -121,6 +121,26 @@ func TestEnsembleLosesMembers(t *testing.T) {
 	}
 }
 
+// A client with its own session with the service can die alone, one that shares it cannot; it can do everything else.
+func TestWhoCanDie(t *testing.T) {
+	t.Parallel()
+	z := single.Get(t)
+	for _, d := range zookeeper(t).Designs() {
+		for _, conns := range []int{0, 2} {
+			s := client(t, open(t, drivers.Config{Lock: d.Name, Addrs: z.URLs(), Conns: conns, Clients: 4}), 0)
+			if _, ok := drivers.As[drivers.Crasher](s); ok != (conns == 0) {
+				t.Errorf("%s: with %d shared sessions, that one of its clients is a Crasher is %v", d.Name, conns, ok)
+			}
+			_, waits := drivers.As[drivers.Waiter](s)
+			_, adopts := drivers.As[drivers.Adopter](s)
+			_, closes := drivers.As[interface{ Close() error }](s)
+			if !waits || !adopts || !closes {
+				t.Errorf("%s: with %d shared sessions: Waiter %v, Adopter %v, Closer %v", d.Name, conns, waits, adopts, closes)
+			}
+		}
+	}
+}
+
 // A client that shares a session with the service closes only its own nodes; the others' holds last.
 func TestSharedSessionCloses(t *testing.T) {
 	t.Parallel()

@@ -1,95 +1,93 @@
-// What the servers report about themselves, and cleaning up after a run.
+// What the servers report about themselves, requests besides locking, and cleaning up after a run.
 package zookeeper
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// control returns a caller for a request that belongs to no session.
-func (s *service) control() *caller { return &caller{c: s.controlConn} }
-
 // Ping implements drivers.Pinger with a read, answered by the connected server.
-func (s *service) Ping(ctx context.Context) error {
-	_, err := s.control().exists(ctx, s.root())
-	return opAsk.fail(err)
-}
+func (s *service) Ping(ctx context.Context) error { return s.read(ctx, cmp.Or(s.to.chroot, "/")) }
 
 // Probe implements drivers.Prober: it looks for a node that does not exist. The connected server answers from memory,
 // like all reads.
 func (s *service) Probe(ctx context.Context) error {
-	_, err := s.control().exists(ctx, s.absentNode)
-	return opAsk.fail(err)
+	return s.read(ctx, s.node(drivers.Absent(s.cfg.Prefix)))
 }
 
-// cleaners is the number of keys that are cleaned at once.
-const cleaners = 32
+func (s *service) read(ctx context.Context, path string) error {
+	c, err := s.control.conn(ctx)
+	if err == nil {
+		_, err = new(caller).exists(ctx, c, path)
+	}
+	return fail("ping", err)
+}
 
 // Clean implements drivers.Cleaner.
 func (s *service) Clean(ctx context.Context, keys []string) error {
 	var all sync.WaitGroup
-	errs := make([]error, cleaners)
+	errs := make([]error, 32)
 	for i := range errs {
 		all.Go(func() {
-			k := s.control()
-			for at := i; at < len(keys) && errs[i] == nil; at += cleaners {
-				if err := s.design.clean(ctx, k, s.node(keys[at])); !errors.Is(err, zk.ErrNoNode) {
-					errs[i] = err
-				}
+			k := new(caller)
+			for at := i; at < len(keys) && errs[i] == nil; at += len(errs) {
+				errs[i] = s.cleanKey(ctx, k, s.node(keys[at]))
 			}
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return opClean.fail(err)
-		}
-	}
-	return nil
+	return fail("clean", cmp.Or(errs...))
 }
 
-func remove(ctx context.Context, k *caller, node string) error { return k.delete(ctx, 0, node) }
+// cleanKey deletes the node of a key with all nodes in line.
+func (s *service) cleanKey(ctx context.Context, k *caller, parent string) error {
+	c, err := s.control.conn(ctx)
+	for err == nil {
+		if _, err = k.remove(ctx, c, parent); !errors.Is(err, zk.ErrNotEmpty) {
+			break
+		}
+		var names []string
+		names, err = k.children(ctx, c, parent)
+		for i := 0; i < len(names) && err == nil; i++ {
+			_, err = k.remove(ctx, c, parent+"/"+names[i])
+		}
+	}
+	return err
+}
 
 // Inspect implements drivers.Inspector with the command srvr, which servers answer unless configured otherwise
 // (4lw.commands.whitelist), on a connection that ends with the answer. What a server does not tell is unknown. Commands
 // are the packets that clients have sent, including the pings of their sessions; for an ensemble it is the sum of all
 // members, and unknown if one of them does not answer.
 func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.to.io)
-	defer cancel()
-	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit, ClientLimit: s.limitName, Session: s.to.lasts()}
+	server := drivers.Server{Name: "zookeeper", MaxClients: s.limit, ClientLimit: s.limitName}
+	server.Session = time.Duration(s.granted.Load())
 	usage := drivers.Usage{CPU: -1, BytesIn: -1, BytesOut: -1}
-	for i, address := range s.to.servers {
+	for _, address := range s.to.servers {
 		fields, err := s.command(ctx, address, "srvr", ": ")
 		if err != nil && len(s.to.servers) == 1 {
-			return drivers.Server{}, drivers.Usage{}, opInspect.fail(err)
+			return drivers.Server{}, drivers.Usage{}, fail("inspect", err)
 		}
 		version, _, _ := strings.Cut(fields["Zookeeper version"], "-") // 3.8.0-${mvngit.commit.id}, built on …
-		if version != "" && !strings.Contains(server.Version, version) {
-			server.Version = strings.TrimPrefix(server.Version+", "+version, ", ")
-		}
-		if mode := fields["Mode"]; i == 0 {
-			server.Mode = mode
-		}
+		server.Version = cmp.Or(server.Version, version)
+		server.Mode = fields["Mode"]
 		connected, _ := strconv.Atoi(fields["Connections"])
 		server.Connected = max(server.Connected, connected)
 		received, err := strconv.ParseInt(fields["Received"], 10, 64)
-		if err != nil || usage.Commands < 0 {
+		if err != nil {
 			received = -1
 		}
-		usage.Commands = max(usage.Commands+received, received)
-		if received < 0 {
-			usage.Commands = -1
-		}
+		usage = usage.Plus(drivers.Usage{Commands: received})
 	}
 	if len(s.to.servers) > 1 {
 		server.Mode = string(drivers.TopologyEnsemble)
@@ -98,18 +96,13 @@ func (s *service) Inspect(ctx context.Context) (drivers.Server, drivers.Usage, e
 	return server, usage, nil
 }
 
-// connections returns the setting that bounds the connections from one address, and its value; 0 if there is no limit, or
-// the server does not tell. In an ensemble it is unknown which member a session connects to.
+// connections returns the setting that bounds the connections from one address, and its value; 0 if there is no limit,
+// or the server does not tell. In an ensemble it is unknown which member a session connects to.
 func (s *service) connections(ctx context.Context) (name string, limit int) {
 	if len(s.to.servers) > 1 {
 		return "", 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.to.io)
-	defer cancel()
-	fields, err := s.command(ctx, s.to.servers[0], "conf", "=")
-	if err != nil {
-		return "", 0
-	}
+	fields, _ := s.command(ctx, s.to.servers[0], "conf", "=")
 	for _, setting := range []string{"maxClientCnxns", "maxCnxns"} {
 		if n, err := strconv.Atoi(fields[setting]); err == nil && n > 0 && (limit == 0 || n < limit) {
 			name, limit = setting, n
@@ -120,8 +113,10 @@ func (s *service) connections(ctx context.Context) (name string, limit int) {
 
 // command sends a server one of its four-letter commands and parses the lines of the answer. A server that refuses to
 // answer says so in a line without the separator.
-func (s *service) command(ctx context.Context, address, command, separator string) (map[string]string, error) {
-	conn, err := s.to.dial(ctx, address)
+func (s *service) command(ctx context.Context, server, command, separator string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.to.io)
+	defer cancel()
+	conn, err := s.to.dial(ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -137,16 +132,5 @@ func (s *service) command(ctx context.Context, address, command, separator strin
 			fields[name] = value
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return fields, lines.Err()
-}
-
-// root returns the parent node of all nodes of locks.
-func (s *service) root() string {
-	if s.chroot != "" {
-		return s.chroot
-	}
-	return "/"
+	return fields, cmp.Or(ctx.Err(), lines.Err())
 }

@@ -4,7 +4,6 @@ package zookeeper_test
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -201,32 +200,6 @@ func TestNothingIsLeft(t *testing.T) {
 		if found, _, err := conn.Exists("/" + key); found || err != nil {
 			t.Errorf("after Clean: %v, %v", found, err)
 		}
-	}
-}
-
-// A session takes little memory: the library's own would take 1.5 MB.
-func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a crowd: make test-all")
-	}
-	z := single.Get(t)
-	const sessions = 300
-	svc := open(t, drivers.Config{Lock: "sequential", Addrs: z.URLs(), Clients: sessions})
-	inUse := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapInuse + m.StackInuse)
-	}
-	before := inUse()
-	for i := range sessions {
-		s := client(t, svc, i)
-		free(t, s, hold(t, s, "test:memory"))
-	}
-	each := (inUse() - before) / sessions
-	t.Logf("%d KB a session", each>>10)
-	if each > 64<<10 {
-		t.Errorf("a session takes %d KB", each>>10)
 	}
 }
 

@@ -110,9 +110,9 @@ func TestOpenErrors(t *testing.T) {
 		class drivers.Class
 		want  string
 	}{
-		"no address":     {drivers.Config{}, "", "no address"},
+		"no address":     {drivers.Config{}, "", "0 addresses"},
 		"two addresses":  {drivers.Config{Addrs: []string{url, url}}, "", "topology ensemble"},
-		"topology":       {drivers.Config{Addrs: []string{url}, Topology: drivers.TopologyCluster}, "", "no topology cluster"},
+		"topology":       {drivers.Config{Addrs: []string{url}, Topology: drivers.TopologyCluster}, "", "topology cluster"},
 		"lock":           {drivers.Config{Addrs: []string{url}, Lock: "magic"}, "", "unknown lock"},
 		"release":        {drivers.Config{Addrs: []string{url}, Release: drivers.ReleaseLua}, "", "-release lua"},
 		"half a login":   {drivers.Config{Addrs: []string{url}, Password: "secret"}, "", "user"},

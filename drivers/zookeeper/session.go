@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -17,151 +14,138 @@ import (
 // session is one simulated client. The sessions of the designs embed it.
 type session struct {
 	caller
-	svc       *service
-	own       bool // it does not share its session with the service
-	owners    drivers.Owners
-	holds     map[string]hold // by owner: what has been granted and not released
-	leftovers []leftover
-	clock     *time.Timer // of Wait
-	ended     error       // why the last hold was gone
+	*membership
+	owners drivers.Owners
+	nodes  map[string]node // by owner
+	ended  error           // why the last hold was gone
+
+	// free deletes the node of an owner, if there is one.
+	free func(ctx context.Context, key, owner string) (removed bool, err error)
 }
 
-// Ended implements drivers.Ender: a hold ends with its session.
-func (s *session) Ended() error { return s.ended }
-
-// hold is a lock that was granted.
-type hold struct {
-	node    string // its deletion releases the lock
-	session int64  // its end releases it, too
-	asked   bool   // a deletion may have been sent, whose answer was lost
+// node is one that the client has made, or may have made.
+type node struct {
+	key, owner string
+	path       string // empty: unknown, or perhaps deleted already
+	conn       *conn  // the end of its session ends the node; nil: unknown
+	left       bool   // it should not exist, but its deletion has failed, and no other client would delete it
 }
-
-// leftover is a node that may exist but should not: its deletion has failed. Ephemeral nodes last as long as the
-// session, and no other client would delete it.
-type leftover struct{ key, owner string }
-
-// freeing deletes the node of an owner, if there is one.
-type freeing func(context.Context, leftover) (removed bool, err error)
 
 // Adopt implements drivers.Adopter.
 func (s *session) Adopt(owner string) { s.owners.Adopt(owner) }
 
-// node returns the path of a key: one level below the chroot, whatever characters it has.
-func (s *service) node(key string) string {
-	name := url.PathEscape(key)
-	if name == "." || name == ".." {
-		name = strings.ReplaceAll(name, ".", "%2E")
-	}
-	return s.chroot + "/" + name
+// Ended implements drivers.Ender: a hold ends with its session.
+func (s *session) Ended() error { return s.ended }
+
+// Crash implements drivers.Crasher. The server ends the session after its time-out without a message.
+func (s *session) Crash() {
+	s.present.stop(errClosed)
+	go s.present.close()
 }
 
-// release deletes the node of a lease: the one that was granted, or whatever free finds of its owner if an answer was
-// lost, because a node of the same name may be the next holder's by now.
-func (s *session) release(ctx context.Context, l *drivers.Lease, free freeing) (removed bool, err error) {
+// Release implements drivers.Session.
+func (s *session) Release(ctx context.Context, l *drivers.Lease) (removed bool, err error) {
 	if l.Owner == "" {
-		return false, opRelease.fail(ctx.Err())
+		return false, fail("release", ctx.Err())
 	}
-	h, granted := s.holds[l.Owner]
-	if !granted || h.asked && !s.c.wasSession(h.session) {
-		removed, err = free(ctx, leftover{l.Key, l.Owner})
-	} else if removed, err = s.remove(ctx, h.session, h.node); err != nil {
-		h.asked = h.asked || !drivers.NoEffect(opRelease.fail(err))
-		s.holds[l.Owner] = h
-	}
-	if err == nil {
-		delete(s.holds, l.Owner)
-	}
-	s.noteLeftover(l.Key, l.Owner, err)
-	return removed, opRelease.fail(err)
+	removed, err = s.discard(ctx, l.Key, l.Owner)
+	return removed, fail("release", err)
 }
 
-// noteLeftover records that free has failed, or has succeeded if err is nil.
-func (s *session) noteLeftover(key, owner string, err error) {
-	d := leftover{key, owner}
-	s.leftovers = slices.DeleteFunc(s.leftovers, func(other leftover) bool { return other == d })
-	if err != nil {
-		s.leftovers = append(s.leftovers, d)
+// discard deletes a node at its path, or whatever free finds of its owner if an answer was lost: a node of the same
+// path may be another client's by now. If that fails, it is tried again before anything else.
+func (s *session) discard(ctx context.Context, key, owner string) (removed bool, err error) {
+	n := s.nodes[owner]
+	s.ended = nil
+	if n.conn == nil || n.path == "" && !n.conn.expired() {
+		removed, err = s.free(ctx, key, owner)
+	} else if removed, err = s.remove(ctx, n.conn, n.path); errors.Is(err, zk.ErrSessionExpired) { // the node has, too
+		s.ended, err = fmt.Errorf("ZooKeeper has ended the session 0x%x: it had not heard of it for %v, or was told to",
+			n.conn.id, time.Duration(s.svc.granted.Load())), nil
 	}
+	if delete(s.nodes, owner); err != nil {
+		s.nodes[owner] = node{key, owner, "", n.conn, true}
+	}
+	return removed, err
 }
 
-// deleteLeftovers deletes what could not be deleted before. Until that succeeds, the client tries nothing else.
-func (s *session) deleteLeftovers(ctx context.Context, free freeing) error {
-	for len(s.leftovers) > 0 {
-		if _, err := free(ctx, s.leftovers[0]); err != nil {
-			return err
+// tidy deletes what is left, and returns the present session. Until it succeeds, the client tries nothing else.
+func (s *session) tidy(ctx context.Context) (*conn, error) {
+	for _, n := range s.nodes {
+		if n.left {
+			if _, err := s.discard(ctx, n.key, n.owner); err != nil {
+				return nil, err
+			}
 		}
-		s.leftovers = slices.Delete(s.leftovers, 0, 1)
 	}
-	return nil
+	return s.conn(ctx)
 }
 
-// remove deletes a node that was made in the session within; if that session has ended, the node has gone with it. 0
-// means any.
-func (s *session) remove(ctx context.Context, within int64, node string) (removed bool, err error) {
-	err = s.delete(ctx, within, node)
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		s.ended = nil
-		return false, nil
-	case errors.Is(err, errExpired):
-		s.ended = fmt.Errorf("ZooKeeper has ended the session 0x%x: it had not heard of it for %v, or was told to", within, s.c.to.lasts())
-		return false, nil
+// Close implements io.Closer. It frees what the client holds: with its session, or one by one if other clients share
+// that.
+func (s *session) Close() (err error) {
+	if s.svc.shared == nil {
+		s.present.close()
+		return nil
 	}
-	return err == nil, err
+	ctx, cancel := context.WithTimeout(context.Background(), s.svc.to.io)
+	defer cancel()
+	for _, n := range s.nodes {
+		if _, failed := s.discard(ctx, n.key, n.owner); !errors.Is(failed, errClosed) { // otherwise its end has freed them
+			err = errors.Join(err, failed)
+		}
+	}
+	return fail("release", err)
 }
 
-// catchUp makes later reads return the latest state, if they are made in the session that it returns; 0 means any. A
-// member of an ensemble answers reads by itself, and may not know yet what others have changed, nor what this client
-// has changed, if the answer to that was lost with the connection to another member. It has applied all earlier changes
-// when it answers a transaction, even one that changes nothing or fails. Sync would not do: the leader answers its own
-// clients at once, and it announces a change to the other members before it applies that itself.
-func (s *session) catchUp(ctx context.Context, key string) (within int64, err error) {
-	if !s.svc.ensemble() {
-		return 0, nil
+// upToDate returns the present session, in which later reads return the latest state. A member of an ensemble answers
+// reads by itself, and may not know yet what others have changed, nor what this client has changed, if the answer to
+// that was lost with the connection to another member. It has applied all earlier changes when it answers a
+// transaction, even one that changes nothing or fails. Sync would not do: the leader answers its own clients at once,
+// and it announces a change to the other members before it applies that itself.
+func (s *session) upToDate(ctx context.Context, key string) (*conn, error) {
+	c, err := s.conn(ctx)
+	if err != nil || !s.svc.ensemble() {
+		return c, err
 	}
-	_, err = s.multi(ctx, &zk.CheckVersionRequest{Path: s.svc.node(key), Version: -1})
+	_, err = s.multi(ctx, c, &zk.CheckVersionRequest{Path: s.svc.node(key), Version: -1})
 	if errors.Is(err, zk.ErrNoNode) {
 		err = nil
 	}
-	return s.last.session, err
+	return c, err
 }
 
-// watch sets a watch on the deletion of a node. gone is true if there is no such node.
-func (s *session) watch(ctx context.Context, node string) (event <-chan zk.Event, gone bool, err error) {
-	type watched struct {
-		event <-chan zk.Event
-		gone  bool
+// watch waits until a node is deleted, or may have been: another connection also ends it, because the library may fail
+// to set its watches again. It also ends at the deadline of l.
+func (s *session) watch(ctx context.Context, l *drivers.Lease, path string) error {
+	c, err := s.conn(ctx)
+	if err != nil {
+		return err
 	}
-	w, err := ask(ctx, &s.caller, 0, func(z *zk.Conn) (watched, error) {
-		found, _, event, err := z.ExistsW(node)
-		return watched{event, !found}, err
+	event, err := ask(ctx, &s.caller, c, func(z *zk.Conn) (<-chan zk.Event, error) {
+		found, _, event, err := z.ExistsW(path)
+		if !found {
+			event = nil
+		}
+		return event, err
 	})
-	return w.event, w.gone, err
-}
-
-// sleep waits for a watch event, a new connection, the deadline of l or the end of ctx; over reports whether it was one
-// of the last two.
-func (s *session) sleep(ctx context.Context, l *drivers.Lease, event <-chan zk.Event) (over bool, err error) {
+	if err != nil || event == nil {
+		return err
+	}
 	var deadline <-chan time.Time
 	if !l.Deadline.IsZero() {
-		if s.clock == nil {
-			s.clock = time.NewTimer(time.Until(l.Deadline))
-		} else {
-			s.clock.Reset(time.Until(l.Deadline))
-		}
-		defer s.clock.Stop()
-		deadline = s.clock.C
+		s.timer.Reset(time.Until(l.Deadline))
+		defer s.timer.Stop()
+		deadline = s.timer.C
 	}
 	select {
 	case <-event:
-		return false, nil
-	case <-s.last.changed: // the session may be another one now, or closed
-		return false, nil
+	case <-s.next:
 	case <-deadline:
-		return true, nil
 	case <-ctx.Done():
-		return true, ctx.Err()
+		return ctx.Err()
 	}
+	return nil
 }
 
 // outOfTime reports whether a Wait need not begin.
@@ -172,26 +156,40 @@ func outOfTime(ctx context.Context, l *drivers.Lease) (over bool, err error) {
 	return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline), nil
 }
 
-// Crash implements drivers.Crasher. The server ends the session after its time-out without a message.
-func (s *session) Crash() { s.svc.crash(s.c) }
+// The requests that several operations make.
 
-// end closes the session. If other clients share its session with the service, tidy and then end delete its nodes one
-// by one.
-func (s *session) end(tidy func(context.Context) error) error {
-	if s.own {
-		s.svc.drop(s.c)
-		return nil
+func (k *caller) multi(ctx context.Context, c *conn, ops ...any) ([]zk.MultiResponse, error) {
+	return ask(ctx, k, c, func(z *zk.Conn) ([]zk.MultiResponse, error) { return z.Multi(ops...) })
+}
+
+// exists returns the state of a node, or nil if there is none.
+func (k *caller) exists(ctx context.Context, c *conn, path string) (*zk.Stat, error) {
+	return ask(ctx, k, c, func(z *zk.Conn) (*zk.Stat, error) {
+		found, stat, err := z.Exists(path)
+		if !found {
+			stat = nil
+		}
+		return stat, err
+	})
+}
+
+// children returns the names of the nodes below a node: none if that does not exist.
+func (k *caller) children(ctx context.Context, c *conn, path string) ([]string, error) {
+	names, err := ask(ctx, k, c, func(z *zk.Conn) ([]string, error) {
+		names, _, err := z.Children(path)
+		return names, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.c.to.io)
-	defer cancel()
-	err := tidy(ctx)
-	for _, h := range s.holds {
-		_, failed := s.remove(ctx, h.session, h.node)
-		err = errors.Join(err, failed)
+	return names, err
+}
+
+// remove deletes a node. It reports whether there was one.
+func (k *caller) remove(ctx context.Context, c *conn, path string) (bool, error) {
+	_, err := ask(ctx, k, c, func(z *zk.Conn) (bool, error) { return true, z.Delete(path, -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, nil
 	}
-	clear(s.holds)
-	if errors.Is(err, errClosed) {
-		return nil // the service is closed, and that has freed them
-	}
-	return opRelease.fail(err)
+	return err == nil, err
 }
