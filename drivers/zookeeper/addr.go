@@ -24,7 +24,12 @@ type address struct {
 	user     string
 	password drivers.Secret
 	chroot   string // "/a/b", or empty for the root
-	scheme   string // "zookeeper", or "zookeepers" for TLS
+	scheme   string // of schemes
+}
+
+// schemes are those of URLs, and their long forms; zookeepers is for TLS.
+var schemes = map[string]string{
+	"zookeeper": "zookeeper", "zk": "zookeeper", "zookeepers": "zookeepers", "zks": "zookeepers",
 }
 
 // parseAddress parses one of
@@ -40,33 +45,25 @@ func parseAddress(s string) (a address, err error) {
 	if !isURL {
 		scheme, rest = "zookeeper", s
 	}
-	switch scheme {
-	case "zookeeper", "zk":
-		a.scheme = "zookeeper"
-	case "zookeepers", "zks":
-		a.scheme = "zookeepers"
-	default:
+	authority, path, _ := strings.Cut(rest, "/")
+	if a.scheme = schemes[scheme]; a.scheme == "" {
 		return a, errors.New("the address has a scheme other than zookeeper://, zk://, zookeepers:// and zks://: " +
 			howAddresses)
 	}
-	if strings.ContainsAny(rest, "?#, \t\r\n") {
-		return a, errors.New("the address has one of ? # , or a blank in it: give each server an address of its own, and " +
-			"inside a password write them as %3F, %23, %2C and %20")
-	}
-	authority, path, _ := strings.Cut(rest, "/")
-	if strings.Contains(path, "@") {
-		return a, errors.New("the address has an @ in the wrong place: inside a password write / as %2F and @ as %40")
+	if strings.ContainsAny(rest, "?#, \t\r\n") || strings.Contains(path, "@") {
+		return a, errors.New("the address has one of ? # , or a blank in it, or an @ after a /: give each server an address " +
+			"of its own, and inside a password write these as %3F, %23, %2C, %20, %40 and %2F")
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		if a.user, a.password, err = drivers.ParseLogin(authority[:i]); err != nil {
-			return a, err
-		}
-		if a.user == "" {
-			return a, errors.New("the address has a password and no user: write zookeeper://user:password@host:port")
+		if a.user, a.password, err = drivers.ParseLogin(authority[:i]); err == nil && a.user == "" {
+			err = errors.New("the address has a password and no user: write zookeeper://user:password@host:port")
 		}
 		authority = authority[i+1:]
 	}
-	if a.chroot, err = parseChroot(path); err != nil {
+	if err == nil {
+		a.chroot, err = parseChroot(path)
+	}
+	if err != nil {
 		return a, err
 	}
 	host, port, err := drivers.ParseHost(authority, zk.DefaultPort)

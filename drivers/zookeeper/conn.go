@@ -38,7 +38,6 @@ type conn struct {
 	zk      *zk.Conn
 	over    context.Context // its cause is why no request can be made any more
 	end     context.CancelCauseFunc
-	closing sync.Once
 
 	mu      sync.Mutex
 	next    chan struct{} // closed when requests can be made on another connection, or never more
@@ -117,13 +116,11 @@ func (c *conn) expired() bool { return context.Cause(c.over) == zk.ErrSessionExp
 
 // close ends the session, also on the server if that answers within a second, and with it all that it holds.
 func (c *conn) close() {
-	c.closing.Do(func() {
-		if !c.connected() {
-			c.stop(errClosed)
-		}
-		c.zk.Close()
+	if !c.connected() {
 		c.stop(errClosed)
-	})
+	}
+	c.zk.Close()
+	c.stop(errClosed)
 }
 
 // hosts is the library's list of servers. With its own list it would wait for a second at each end of it.
@@ -260,20 +257,20 @@ func (w *wire) cut() {
 
 // caller makes one request at a time. Several callers may share a conn.
 type caller struct {
-	timer *time.Timer
-	busy  chan struct{} // closed when the library is done with the last request; nil before the first
-	wire  *wire         // which that was made on
-	next  chan struct{} // closed when there is a later connection
+	busy chan struct{} // closed when the library is done with the last request; nil before the first
+	wire *wire         // which that was made on
+	next chan struct{} // closed when there is a later connection
 }
 
 // ask makes a request. It returns when that is answered, after the endpoint's time limit, or when ctx is done,
 // whichever comes first. The caller's next request waits until the library is done with this one, so that it sees its
 // effect.
 func ask[T any](ctx context.Context, k *caller, c *conn, request func(*zk.Conn) (T, error)) (none T, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.svc.to.io, errNoReply)
+	defer cancel()
 	if err := k.begin(ctx, c); err != nil {
 		return none, err
 	}
-	defer k.timer.Stop()
 	var answer struct {
 		value T
 		err   error
@@ -291,15 +288,10 @@ func ask[T any](ctx context.Context, k *caller, c *conn, request func(*zk.Conn) 
 	return answer.value, answer.err
 }
 
-// begin waits until a request can be made.
+// begin waits until a request can be made. ctx is that of ask with the time limit.
 func (k *caller) begin(ctx context.Context, c *conn) error {
 	if err := ctx.Err(); err != nil {
 		return err
-	}
-	if k.timer == nil {
-		k.timer = time.NewTimer(c.svc.to.io)
-	} else {
-		k.timer.Reset(c.svc.to.io)
 	}
 	if k.busy != nil {
 		if err := k.wait(ctx, k.busy, errEarlier); err != nil {
@@ -347,8 +339,9 @@ func (k *caller) wait(ctx context.Context, done <-chan struct{}, late error) err
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
-	case <-k.timer.C:
+		if context.Cause(ctx) != errNoReply {
+			return ctx.Err()
+		}
 		if done == k.busy {
 			k.wire.cut()
 		}

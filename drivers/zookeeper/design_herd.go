@@ -24,12 +24,6 @@ var herd = drivers.Design{
 
 type herdSession struct{ session }
 
-func newHerd(base session) client {
-	s := &herdSession{base}
-	s.free = s.freeOwn
-	return s
-}
-
 // Try implements drivers.Session. The same transaction also sets the node's data, because the answer to that has the
 // number of the node's creation, which is the fence.
 func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
@@ -85,11 +79,7 @@ func (s *herdSession) freeOwn(ctx context.Context, key, owner string) (removed b
 
 // Wait implements drivers.Waiter: it returns when the node goes.
 func (s *herdSession) Wait(ctx context.Context, l *drivers.Lease) error {
-	over, err := outOfTime(ctx, l)
-	if !over {
-		err = s.watch(ctx, l, s.svc.node(l.Key))
-	}
-	return fail("wait", err)
+	return fail("wait", s.watch(ctx, l, s.svc.node(l.Key)))
 }
 
 // Leave implements drivers.Waiter. A watch cannot be withdrawn; it is gone after one event.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
@@ -36,12 +37,6 @@ type place struct {
 	key, owner string // the owner is part of the node's name, to find it if the server's answer was lost
 	fence      uint64 // the number of its creation
 	first      bool   // it holds the lock
-}
-
-func newSequential(base session) client {
-	s := &sequentialSession{session: base}
-	s.free = s.freeOwn
-	return s
 }
 
 // Try implements drivers.Session. It gets a free lock in one round trip; see enter. A client that is refused deletes
@@ -99,8 +94,9 @@ func (s *sequentialSession) waits(key string) bool {
 // that tells the container's state: if there is one node it is this client's, the lock is held, and the transaction's
 // number is that of the node's creation. That takes one round trip; the recipe takes two (create, list), and this
 // library another one for the fence, because it has no create that returns the node's state. A transaction cannot make
-// the container only if there is none.
+// the container only if there is none. After an error the place is one that leave must look for.
 func (s *sequentialSession) enter(ctx context.Context, c *conn, key, owner string) error {
+	s.place, s.nodes[owner] = place{key: key, owner: owner}, node{key: key, owner: owner}
 	parent, acl := s.svc.node(key), s.svc.to.acl
 	create := &zk.CreateRequest{Path: parent + "/" + nameOf(owner), Acl: acl, Flags: zk.FlagEphemeralSequential}
 	for {
@@ -162,13 +158,17 @@ func (s *sequentialSession) look(ctx context.Context, latest bool) (before strin
 // Wait implements drivers.Waiter. It takes a place in line and returns when that is the lock.
 func (s *sequentialSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	for {
-		over, err := outOfTime(ctx, l)
-		if over || s.place.first && s.place.key == l.Key {
+		err := ctx.Err()
+		over := !l.Deadline.IsZero() && !time.Now().Before(l.Deadline)
+		if err != nil || over || s.place.first && s.place.key == l.Key {
 			return fail("wait", err)
 		}
 		var before string
 		if !s.waits(l.Key) {
-			err = s.join(ctx, l.Key)
+			var c *conn
+			if c, err = s.leave(ctx); err == nil {
+				err = s.enter(ctx, c, l.Key, s.owners.Next())
+			}
 		} else if before, err = s.look(ctx, false); before != "" {
 			err = s.watch(ctx, l, before)
 		}
@@ -176,17 +176,6 @@ func (s *sequentialSession) Wait(ctx context.Context, l *drivers.Lease) error {
 			return fail("wait", err)
 		}
 	}
-}
-
-// join takes a place, or at least keeps what Leave must know.
-func (s *sequentialSession) join(ctx context.Context, key string) error {
-	c, err := s.leave(ctx)
-	if err != nil {
-		return err
-	}
-	s.place = place{key: key, owner: s.owners.Next()}
-	s.nodes[s.place.owner] = node{key: key, owner: s.place.owner}
-	return s.enter(ctx, c, key, s.place.owner)
 }
 
 // Leave implements drivers.Waiter: it gives up the place, and the lock if it has come meanwhile.

@@ -16,22 +16,17 @@ import (
 	"github.com/lockbench/lockbench/drivers"
 )
 
-// Ping implements drivers.Pinger with a read, answered by the connected server.
-func (s *service) Ping(ctx context.Context) error { return s.read(ctx, cmp.Or(s.to.chroot, "/")) }
-
-// Probe implements drivers.Prober: it looks for a node that does not exist. The connected server answers from memory,
-// like all reads.
-func (s *service) Probe(ctx context.Context) error {
-	return s.read(ctx, s.node(drivers.Absent(s.cfg.Prefix)))
-}
-
-func (s *service) read(ctx context.Context, path string) error {
+// Ping implements drivers.Pinger with a read, which the connected server answers from memory.
+func (s *service) Ping(ctx context.Context) error {
 	c, err := s.control.conn(ctx)
 	if err == nil {
-		_, err = new(caller).exists(ctx, c, path)
+		_, err = new(caller).exists(ctx, c, cmp.Or(s.to.chroot, "/"))
 	}
 	return fail("ping", err)
 }
+
+// Probe implements drivers.Prober.
+func (s *service) Probe(ctx context.Context) error { return s.Ping(ctx) }
 
 // Clean implements drivers.Cleaner.
 func (s *service) Clean(ctx context.Context, keys []string) error {

@@ -214,15 +214,17 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	if _, err := m.conn(ctx); err != nil {
 		return nil, fail("session", err)
 	}
-	one := newSequential
-	if s.design.Name == herd.Name {
-		one = newHerd
-	}
 	base := session{membership: m, nodes: map[string]node{}}
-	if s.shared != nil {
-		return sharer{one(base)}, nil
+	h, q := &herdSession{base}, &sequentialSession{session: base}
+	h.free, q.free = h.freeOwn, q.freeOwn
+	var one client = q
+	if s.design.Name == herd.Name {
+		one = h
 	}
-	return one(base), nil
+	if s.shared != nil {
+		return sharer{one}, nil
+	}
+	return one, nil
 }
 
 // Traits implements drivers.Service.

@@ -132,28 +132,18 @@ func (s *session) watch(ctx context.Context, l *drivers.Lease, path string) erro
 	if err != nil || event == nil {
 		return err
 	}
-	var deadline <-chan time.Time
+	limited, cancel := context.WithCancel(ctx)
 	if !l.Deadline.IsZero() {
-		s.timer.Reset(time.Until(l.Deadline))
-		defer s.timer.Stop()
-		deadline = s.timer.C
+		limited, cancel = context.WithDeadline(ctx, l.Deadline)
 	}
+	defer cancel()
 	select {
 	case <-event:
 	case <-s.next:
-	case <-deadline:
-	case <-ctx.Done():
+	case <-limited.Done():
 		return ctx.Err()
 	}
 	return nil
-}
-
-// outOfTime reports whether a Wait need not begin.
-func outOfTime(ctx context.Context, l *drivers.Lease) (over bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return true, err
-	}
-	return !l.Deadline.IsZero() && !time.Now().Before(l.Deadline), nil
 }
 
 // The requests that several operations make.
