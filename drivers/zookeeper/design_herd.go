@@ -43,7 +43,7 @@ func (s *herdSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 		return false, fail("try", err)
 	}
 	l.Fence = uint64(answers[1].Stat.Czxid)
-	s.nodes[l.Owner] = node{l.Key, l.Owner, path, c, false}
+	s.nodes[l.Owner] = &node{key: l.Key, owner: l.Owner, path: path, conn: c}
 	return true, nil
 }
 

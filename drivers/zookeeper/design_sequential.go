@@ -28,15 +28,8 @@ var sequential = drivers.Design{
 
 type sequentialSession struct {
 	session
-	place place
-	taken bool // the last key that it tried was taken
-}
-
-// place is that of a node in line that is not a hold. A session has at most one.
-type place struct {
-	key, owner string // the owner is part of the node's name, to find it if the server's answer was lost
-	fence      uint64 // the number of its creation
-	first      bool   // it holds the lock
+	place *node // in line, not a hold; the owner is part of its name, to find it if the server's answer was lost
+	taken bool  // the last key that it tried was taken
 }
 
 // Try implements drivers.Session. It gets a free lock in one round trip; see enter. A client that is refused deletes
@@ -44,50 +37,47 @@ type place struct {
 // line is empty, unless a member of an ensemble would answer that too early; see upToDate.
 func (s *sequentialSession) Try(ctx context.Context, l *drivers.Lease) (bool, error) {
 	l.Reset()
-	if s.waits(l.Key) {
-		// Wait knows whether the place has become the lock, unless the connection has been lost since.
-		if l.Owner = s.place.owner; !s.place.first || !s.nodes[l.Owner].conn.connected() {
-			if _, err := s.look(ctx, true); err != nil {
-				return false, fail("try", err)
+	waited := s.waits(l.Key)
+	// Wait knows whether the place has become the lock, unless the connection has been lost since.
+	if waited && !(s.place.first && s.place.conn.connected()) {
+		l.Owner = s.place.owner
+		if _, err := s.look(ctx, true); err != nil {
+			return false, fail("try", err)
+		}
+		waited = s.place != nil
+	}
+	if !waited {
+		l.Owner = s.owners.Next()
+		c, err := s.leave(ctx)
+		if err == nil && s.taken && !s.svc.ensemble() {
+			var stat *zk.Stat
+			if stat, err = s.exists(ctx, c, s.svc.node(l.Key)); stat != nil && stat.NumChildren > 0 {
+				return false, nil
 			}
 		}
-		if s.place.owner != "" {
-			return s.granted(l), nil
+		if err == nil {
+			err = s.enter(ctx, c, l.Key, l.Owner)
 		}
-	}
-	l.Owner = s.owners.Next()
-	c, err := s.leave(ctx)
-	if err != nil {
-		return false, fail("try", err)
-	}
-	if s.taken && !s.svc.ensemble() {
-		stat, err := s.exists(ctx, c, s.svc.node(l.Key))
-		if err != nil || stat != nil && stat.NumChildren > 0 {
+		if err != nil {
 			return false, fail("try", err)
 		}
 	}
-	if err := s.enter(ctx, c, l.Key, l.Owner); err != nil {
-		return false, fail("try", err)
+	n := s.place
+	l.Owner, s.taken = n.owner, !n.first
+	if n.first { // it is a place no more
+		l.Fence, s.place = n.fence, nil
+		return true, nil
 	}
-	if s.taken = !s.place.first; s.taken {
-		_, err := s.leave(ctx)
-		return false, halfway("try", err)
+	if waited {
+		return false, nil
 	}
-	return s.granted(l), nil
-}
-
-// granted reports whether the place holds the lock. Then it is a place no more.
-func (s *sequentialSession) granted(l *drivers.Lease) bool {
-	first := s.place.first
-	if first {
-		l.Fence, s.place = s.place.fence, place{}
-	}
-	return first
+	_, err := s.leave(ctx)
+	return false, halfway("try", err)
 }
 
 // waits reports whether the client is in line for a key, as far as known.
 func (s *sequentialSession) waits(key string) bool {
-	return s.place.key == key && s.nodes[s.place.owner].path != ""
+	return s.place != nil && s.place.key == key && s.place.path != ""
 }
 
 // enter makes a node at the end of the line. The same transaction sets the container's data, only because the answer to
@@ -96,15 +86,15 @@ func (s *sequentialSession) waits(key string) bool {
 // library another one for the fence, because it has no create that returns the node's state. A transaction cannot make
 // the container only if there is none. After an error the place is one that leave must look for.
 func (s *sequentialSession) enter(ctx context.Context, c *conn, key, owner string) error {
-	s.place, s.nodes[owner] = place{key: key, owner: owner}, node{key: key, owner: owner}
+	n := &node{key: key, owner: owner}
+	s.place, s.nodes[owner] = n, n
 	parent, acl := s.svc.node(key), s.svc.to.acl
 	create := &zk.CreateRequest{Path: parent + "/" + nameOf(owner), Acl: acl, Flags: zk.FlagEphemeralSequential}
 	for {
 		answers, err := s.multi(ctx, c, create, &zk.SetDataRequest{Path: parent, Version: -1})
 		if err == nil {
 			stat := answers[1].Stat
-			s.nodes[owner] = node{key, owner, answers[0].String, c, false}
-			s.place = place{key, owner, uint64(stat.Mzxid), stat.NumChildren == 1}
+			n.path, n.conn, n.fence, n.first = answers[0].String, c, uint64(stat.Mzxid), stat.NumChildren == 1
 			return nil
 		}
 		if errors.Is(err, zk.ErrNoNode) { // the server deletes a container that has been empty for a while
@@ -144,9 +134,9 @@ func (s *sequentialSession) look(ctx context.Context, latest bool) (before strin
 	if err != nil {
 		return "", err
 	}
-	if at < 0 || c != s.nodes[s.place.owner].conn { // that of an earlier session is about to vanish
+	if at < 0 || c != s.place.conn { // that of an earlier session is about to vanish
 		delete(s.nodes, s.place.owner)
-		s.place = place{}
+		s.place = nil
 		return "", nil
 	}
 	if s.place.first = at == 0; at > 0 {
@@ -160,7 +150,7 @@ func (s *sequentialSession) Wait(ctx context.Context, l *drivers.Lease) error {
 	for {
 		err := ctx.Err()
 		over := !l.Deadline.IsZero() && !time.Now().Before(l.Deadline)
-		if err != nil || over || s.place.first && s.place.key == l.Key {
+		if err != nil || over || s.waits(l.Key) && s.place.first {
 			return fail("wait", err)
 		}
 		var before string
@@ -180,7 +170,7 @@ func (s *sequentialSession) Wait(ctx context.Context, l *drivers.Lease) error {
 
 // Leave implements drivers.Waiter: it gives up the place, and the lock if it has come meanwhile.
 func (s *sequentialSession) Leave(ctx context.Context, _ *drivers.Lease) error {
-	if s.place.owner == "" {
+	if s.place == nil {
 		return nil
 	}
 	_, err := s.leave(ctx)
@@ -190,8 +180,8 @@ func (s *sequentialSession) Leave(ctx context.Context, _ *drivers.Lease) error {
 // leave gives up a place that is no longer wanted; see also tidy.
 func (s *sequentialSession) leave(ctx context.Context) (*conn, error) {
 	p := s.place
-	if s.place = (place{}); p.owner != "" && s.nodes[p.owner].owner != "" { // it may have been released
-		if _, err := s.discard(ctx, p.key, p.owner); err != nil {
+	if s.place = nil; p != nil && s.nodes[p.owner] == p { // it may have been released
+		if _, err := s.discard(ctx, p); err != nil {
 			return nil, err
 		}
 	}

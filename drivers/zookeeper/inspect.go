@@ -34,9 +34,8 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 	errs := make([]error, 32)
 	for i := range errs {
 		all.Go(func() {
-			k := new(caller)
 			for at := i; at < len(keys) && errs[i] == nil; at += len(errs) {
-				errs[i] = s.cleanKey(ctx, k, s.node(keys[at]))
+				errs[i] = s.cleanKey(ctx, s.node(keys[at]))
 			}
 		})
 	}
@@ -45,7 +44,8 @@ func (s *service) Clean(ctx context.Context, keys []string) error {
 }
 
 // cleanKey deletes the node of a key with all nodes in line.
-func (s *service) cleanKey(ctx context.Context, k *caller, parent string) error {
+func (s *service) cleanKey(ctx context.Context, parent string) error {
+	k := new(caller)
 	c, err := s.control.conn(ctx)
 	for err == nil {
 		if _, err = k.remove(ctx, c, parent); !errors.Is(err, zk.ErrNotEmpty) {

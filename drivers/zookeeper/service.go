@@ -214,7 +214,7 @@ func (s *service) Session(ctx context.Context, id int) (drivers.Session, error) 
 	if _, err := m.conn(ctx); err != nil {
 		return nil, fail("session", err)
 	}
-	base := session{membership: m, nodes: map[string]node{}}
+	base := session{membership: m, nodes: map[string]*node{}}
 	h, q := &herdSession{base}, &sequentialSession{session: base}
 	h.free, q.free = h.freeOwn, q.freeOwn
 	var one client = q

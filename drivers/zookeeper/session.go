@@ -16,8 +16,8 @@ type session struct {
 	caller
 	*membership
 	owners drivers.Owners
-	nodes  map[string]node // by owner
-	ended  error           // why the last hold was gone
+	nodes  map[string]*node // by owner
+	ended  error            // why the last hold was gone
 
 	// free deletes the node of an owner, if there is one.
 	free func(ctx context.Context, key, owner string) (removed bool, err error)
@@ -28,6 +28,8 @@ type node struct {
 	key, owner string
 	path       string // empty: unknown, or perhaps deleted already
 	conn       *conn  // the end of its session ends the node; nil: unknown
+	fence      uint64 // the number of its creation
+	first      bool   // it holds the lock
 	left       bool   // it should not exist, but its deletion has failed, and no other client would delete it
 }
 
@@ -48,32 +50,38 @@ func (s *session) Release(ctx context.Context, l *drivers.Lease) (removed bool, 
 	if l.Owner == "" {
 		return false, fail("release", ctx.Err())
 	}
-	removed, err = s.discard(ctx, l.Key, l.Owner)
+	n := s.nodes[l.Owner]
+	if n == nil {
+		n = &node{key: l.Key, owner: l.Owner}
+	}
+	removed, err = s.discard(ctx, n)
 	return removed, fail("release", err)
 }
 
 // discard deletes a node at its path, or whatever free finds of its owner if an answer was lost: a node of the same
 // path may be another client's by now. If that fails, it is tried again before anything else.
-func (s *session) discard(ctx context.Context, key, owner string) (removed bool, err error) {
-	n := s.nodes[owner]
+func (s *session) discard(ctx context.Context, n *node) (removed bool, err error) {
 	s.ended = nil
 	if n.conn == nil || n.path == "" && !n.conn.expired() {
-		removed, err = s.free(ctx, key, owner)
+		removed, err = s.free(ctx, n.key, n.owner)
 	} else if removed, err = s.remove(ctx, n.conn, n.path); errors.Is(err, zk.ErrSessionExpired) { // the node has, too
 		s.ended, err = fmt.Errorf("ZooKeeper has ended the session 0x%x: it had not heard of it for %v, or was told to",
 			n.conn.id, time.Duration(s.svc.granted.Load())), nil
 	}
-	if delete(s.nodes, owner); err != nil {
-		s.nodes[owner] = node{key, owner, "", n.conn, true}
+	if err == nil {
+		delete(s.nodes, n.owner)
+		return removed, nil
 	}
-	return removed, err
+	n.path, n.left = "", true
+	s.nodes[n.owner] = n
+	return false, err
 }
 
 // tidy deletes what is left, and returns the present session. Until it succeeds, the client tries nothing else.
 func (s *session) tidy(ctx context.Context) (*conn, error) {
 	for _, n := range s.nodes {
 		if n.left {
-			if _, err := s.discard(ctx, n.key, n.owner); err != nil {
+			if _, err := s.discard(ctx, n); err != nil {
 				return nil, err
 			}
 		}
@@ -91,7 +99,7 @@ func (s *session) Close() (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.svc.to.io)
 	defer cancel()
 	for _, n := range s.nodes {
-		if _, failed := s.discard(ctx, n.key, n.owner); !errors.Is(failed, errClosed) { // otherwise its end has freed them
+		if _, failed := s.discard(ctx, n); !errors.Is(failed, errClosed) { // otherwise its end has freed them
 			err = errors.Join(err, failed)
 		}
 	}
