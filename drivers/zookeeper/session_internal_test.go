@@ -52,6 +52,10 @@ func TestNoRequestOutlivesItsSession(t *testing.T) {
 	if err := <-deleted; err == nil {
 		t.Error("a request was sent in a later session")
 	}
+	testwait.Until(t, "the client has a later session", func() bool {
+		held, err := s.Try(t.Context(), &drivers.Lease{Key: "test:later"})
+		return held && err == nil
+	})
 	if removed, err := s.Release(t.Context(), l); removed || err != nil || s.Ended() == nil {
 		t.Errorf("Release of what ended with its session: %v, %v, because of %v", removed, err, s.Ended())
 	}
