@@ -92,6 +92,7 @@ func TestWatches(t *testing.T) {
 	z := counted.Get(t)
 	for name, test := range map[string]func(*testing.T, *servers.Group[*servers.Server]){
 		"notices": notices, "long line": longLine, "wait ends with the service": waitEndsWithTheService,
+		"place ends with its session": placeEndsWithItsSession,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, z) })
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/lockbench/lockbench/drivers"
 	"github.com/lockbench/lockbench/drivers/drivertest"
+	"github.com/lockbench/lockbench/drivers/servers"
 	"github.com/lockbench/lockbench/drivers/testwait"
 )
 
@@ -33,12 +34,10 @@ func ephemeral(t *testing.T, conn *zk.Conn, node, data string) {
 
 // A place in line belongs to the session that has taken it. When that has ended, a node of its name is no longer a
 // place, even if it is the first.
-func TestPlaceEndsWithItsSession(t *testing.T) {
-	t.Parallel()
+func placeEndsWithItsSession(t *testing.T, z *servers.Group[*servers.Server]) {
 	if testing.Short() {
 		t.Skip("a connection that breaks: make test-all")
 	}
-	z := single.Get(t)
 	proxy := drivertest.Through(t, z.URLs()...)[0]
 	const key, line = "test:line", "/test:line"
 	holder := client(t, open(t, drivers.Config{Addrs: z.URLs(), Clients: 1}), 0)
@@ -50,7 +49,7 @@ func TestPlaceEndsWithItsSession(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waited := make(chan error, 1)
 	go func() { waited <- w.Wait(ctx, l) }()
-	testwait.Until(t, "it stands in line", func() bool { return len(nodes(t, conn, line)) == 2 })
+	testwait.Until(t, "it stands in line, and watches", func() bool { return watching(t, z.Nodes[0]) == 1 })
 	cancel()
 	if err := <-waited; err == nil {
 		t.Fatal("Wait ends although the key is held")
