@@ -130,7 +130,7 @@ func (s *Search) Answer(env results.Env) *Answer {
 		ranks := []Verdict{Sustains, Undecided, RulesOut, Failed, Violated}
 		return cmp.Or(cmp.Compare(slices.Index(ranks, a.Verdict), slices.Index(ranks, b.Verdict)),
 			cmp.Compare(cmp.Or(b.Sustains.Mid, b.Sustains.Low), cmp.Or(a.Sustains.Mid, a.Sustains.Low)),
-			slices.Compare(a.Response, b.Response))
+			cmp.Compare(len(b.Response), len(a.Response)), slices.Compare(a.Response, b.Response))
 	})
 	a.Verdict = overall(a.Candidates[0].Verdict, a.Candidates[len(s.tracks)-1].Verdict)
 	return a

@@ -135,6 +135,11 @@ func TestAnswer(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	first := [][]*results.Record{trials[0][:1], trials[1][:1]} // of which the second has its turn later
+	first[1-NewSearch(q).next.index] = nil
+	if one := replay(q, first).Answer(results.Env{}); one.Candidates[1].Why.Code != Untried {
+		t.Errorf("%s, which was not tried, is before %s", one.Candidates[0].Name, one.Candidates[1].Name)
+	}
 	empty := NewSearch(q).Answer(results.Env{})
 	if empty.Verdict != Undecided || empty.Candidates[0].Why.Code != Untried || empty.Warnings != nil {
 		t.Errorf("%+v", empty)

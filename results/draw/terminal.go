@@ -34,21 +34,24 @@ func Terminal(w io.Writer, d *report.Document, o Options) error {
 	if d.When != "" {
 		t.para(report.Plain, "", d.When)
 	}
-	more := false
+	more := ""
 	for _, s := range sections(d, false) {
-		if s.Detail && !t.Verbose {
-			more = true
-		} else {
+		switch hidden := s.Detail && !t.Verbose; {
+		case hidden && strings.Contains(s.Heading, " more "): // rows of a table that is shown
+			more = "more with -v: " + s.Heading
+		case hidden:
+			more = cmp.Or(more, "more with -v")
+		default:
 			t.section(s)
 		}
 	}
 	t.lines = append(t.lines, "")
-	if t.hidden != nil && !more {
+	if t.hidden != nil && more == "" {
 		const text = "hidden at %d columns: %s (COLUMNS=%d, or -format html)"
 		t.para(report.Plain, "", fmt.Sprintf(text, t.Width, format.Few(t.hidden, 4), t.needs))
 	}
-	if more {
-		t.para(report.Plain, "", "more with -v")
+	if more != "" {
+		t.para(report.Plain, "", more)
 	}
 	lines := slices.CompactFunc(t.lines, func(a, b string) bool { return a == "" && b == "" })
 	_, err := io.WriteString(w, strings.TrimRight(strings.Join(lines, "\n"), "\n")+"\n")

@@ -64,6 +64,17 @@ func TestTerminalFits(t *testing.T) {
 	}
 }
 
+// TestMore: rows that a screen has no room for are announced, and details are without a word of them.
+func TestMore(t *testing.T) {
+	d := wide()
+	for _, c := range []struct{ heading, want string }{{"Waits", "more with -v\n"}, {"3 more locks", "more with -v: 3 more locks\n"}} {
+		d.Blocks = append(d.Blocks, report.Block{Heading: c.heading, Detail: true, Table: d.Blocks[0].Table})
+		if text := terminalOf(t, d, Options{}); !strings.HasSuffix(text, c.want) {
+			t.Errorf("%s: %q", c.heading, text[len(text)-40:])
+		}
+	}
+}
+
 func TestTerminalColors(t *testing.T) {
 	plain, colored := terminalOf(t, sample(), Options{}), terminalOf(t, sample(), Options{Color: true})
 	if strings.Contains(plain, "\x1b") || !strings.Contains(colored, "\x1b[31m✗ 6,933") {
