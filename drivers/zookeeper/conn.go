@@ -143,11 +143,10 @@ func (h *hosts) Next() (string, bool) {
 // dial is the library's dialer. One goroutine of the library calls it, when the last connection is finished.
 func (c *conn) dial(_, server string, _ time.Duration) (net.Conn, error) {
 	c.mu.Lock()
-	if w := c.wire; w != nil && !w.open && time.Now().Before(w.greetBy) {
-		c.lastErr = errHungUp
-	}
-	if c.wire != nil {
-		c.stale += c.wire.asked
+	if w := c.wire; w != nil {
+		if c.stale += w.asked; !w.open && time.Now().Before(w.greetBy) {
+			c.lastErr = errHungUp
+		}
 	}
 	c.wire = nil
 	c.mu.Unlock()

@@ -56,22 +56,18 @@ func (s *herdSession) freeOwn(ctx context.Context, key, owner string) (removed b
 	if err != nil {
 		return false, err
 	}
-	type lock struct {
-		owner   string
-		session int64
-	}
 	path := s.svc.node(key)
-	found, err := ask(ctx, &s.caller, c, func(z *zk.Conn) (lock, error) {
+	found, err := ask(ctx, &s.caller, c, func(z *zk.Conn) (*zk.Stat, error) {
 		data, stat, err := z.Get(path)
-		if err != nil {
-			return lock{}, err
+		if string(data) != owner {
+			stat = nil
 		}
-		return lock{string(data), stat.EphemeralOwner}, nil
+		return stat, err
 	})
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
+	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
-	case err != nil || found.owner != owner || slices.Contains(c.past, found.session):
+	}
+	if err != nil || found == nil || slices.Contains(c.past, found.EphemeralOwner) {
 		return false, err
 	}
 	return s.remove(ctx, c, path)
