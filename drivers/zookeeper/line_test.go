@@ -204,6 +204,26 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
+// A client that is refused is not in line: it does not get the lock in its turn, which would keep others from it.
+func TestRefusedIsNotInLine(t *testing.T) {
+	t.Parallel()
+	z := single.Get(t)
+	svc := open(t, drivers.Config{Addrs: z.URLs(), Clients: 3})
+	const key = "test:refused"
+	holder, refused, next := client(t, svc, 0), client(t, svc, 1), client(t, svc, 2)
+	held := hold(t, holder, key)
+	for range 2 { // the second time it looks before it enters
+		if held, err := refused.Try(t.Context(), &drivers.Lease{Key: key, TTL: long}); held || err != nil {
+			t.Fatalf("Try of a held key: %v, %v", held, err)
+		}
+		if names := nodes(t, raw(t, z.Nodes[0]), "/"+key); len(names) != 1 {
+			t.Errorf("%d nodes are in line, want the holder's alone", len(names))
+		}
+	}
+	free(t, holder, held)
+	free(t, next, hold(t, next, key))
+}
+
 // A long line comes in a reply that is larger than the first buffer for replies, and so does its end.
 func longLine(t *testing.T, z *servers.Group[*servers.Server]) {
 	const key, before = "test:long", 3000
