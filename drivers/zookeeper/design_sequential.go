@@ -29,7 +29,7 @@ var sequential = drivers.Design{
 type sequentialSession struct {
 	session
 	place *node // in line, not a hold; the owner is part of its name, to find it if the server's answer was lost
-	taken bool  // the last key that it tried was taken
+	taken bool  // the last key that it tried, and did not wait for, was taken
 }
 
 // Try implements drivers.Session. It gets a free lock in one round trip; see enter. A client that is refused deletes
@@ -63,7 +63,10 @@ func (s *sequentialSession) Try(ctx context.Context, l *drivers.Lease) (bool, er
 		}
 	}
 	n := s.place
-	l.Owner, s.taken = n.owner, !n.first
+	l.Owner = n.owner
+	if !waited { // after a wait there are usually others in line
+		s.taken = !n.first
+	}
 	if n.first { // it is a place no more
 		l.Fence, s.place = n.fence, nil
 		return true, nil
