@@ -105,15 +105,19 @@ func (s *rowLocker) lock(ctx context.Context, l *drivers.Lease, wait bool) (bool
 	l.Owner = s.owners.Next()
 	err := errNoRow
 	for n := 0; n < 3 && err == errNoRow; n++ {
-		if wait {
+		switch err = s.makeRow(ctx, l.Key); {
+		case err != nil:
+		case wait:
 			_, err = c.wait(ctx, l, s.svc.onTable(lockRow), rowName(l.Key))
-		} else {
+		default:
 			_, err = c.number(ctx, s.svc.onTable(lockRow+" NOWAIT"), rowName(l.Key))
 		}
-		switch {
-		case err == sql.ErrNoRows: // a new key
-			err = s.makeRow(ctx, c, l.Key)
-		case numberOf(err) == errNoSuchTable: // a server that came back empty
+		switch { // a server that came back empty
+		case err == sql.ErrNoRows: // and now the gap where the row would be is locked
+			s.svc.rows.Delete(l.Key)
+			err = cmp.Or(c.exec(ctx, "ROLLBACK"), errNoRow)
+		case numberOf(err) == errNoSuchTable:
+			s.svc.rows.Delete(l.Key)
 			err = cmp.Or(s.svc.restore(ctx), errNoRow)
 		}
 	}
@@ -132,22 +136,28 @@ func (s *rowLocker) lock(ctx context.Context, l *drivers.Lease, wait bool) (bool
 // errNoRow says that there was no row to lock, and should be one now.
 var errNoRow = errors.New("the row that was made for the key is not there")
 
-// makeRow inserts the row of a key, and returns errNoRow. If the row is there, inserting it would wait for its holder,
-// and reading it does not; so one session of the service at a time does both.
-func (s *rowLocker) makeRow(ctx context.Context, c *conn, key string) error {
-	if err := c.exec(ctx, "ROLLBACK"); err != nil { // the gap where the row would be is locked
-		return err
+// makeRow inserts the row of a key, unless it is known to be there. To look for it by locking it would lock the gap where
+// it would be, and to insert it in a transaction would lock the row: a client that stood still then would keep all
+// others waiting, although nobody has the lock. If the row is there, inserting it would wait for its holder, and reading
+// it does not; so one session of the service at a time does both.
+func (s *rowLocker) makeRow(ctx context.Context, key string) error {
+	if _, made := s.svc.rows.Load(key); made {
+		return nil
 	}
 	s.svc.making.Lock()
 	defer s.svc.making.Unlock()
-	_, err := c.number(ctx, s.svc.onTable(findRow), rowName(key))
-	if err == sql.ErrNoRows {
-		err = c.exec(ctx, s.svc.onTable(insertRow), rowName(key))
-	}
+	err := s.svc.controlled(ctx, "make a row", func(ctx context.Context, own *sql.DB) error {
+		var found int
+		err := own.QueryRowContext(ctx, s.svc.onTable(findRow), rowName(key)).Scan(&found)
+		if err == sql.ErrNoRows {
+			_, err = own.ExecContext(ctx, s.svc.onTable(insertRow), rowName(key))
+		}
+		return err
+	})
 	if err == nil {
-		err = c.exec(ctx, "COMMIT")
+		s.svc.rows.Store(key, nil)
 	}
-	return cmp.Or(err, errNoRow)
+	return err
 }
 
 // Release implements drivers.Session. What a lost connection has held is free, or will be when the server notices.

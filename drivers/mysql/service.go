@@ -85,6 +85,7 @@ type service struct {
 	table    string            // "" if the design has none
 	keeper   keeper
 	making   sync.Mutex      // of a row
+	rows     sync.Map        // keys whose row is known to be there
 	sent     traffic.Counter // by the sessions
 
 	closing context.Context // ends with the service
