@@ -196,7 +196,7 @@ type CandidateAnswer struct {
 // Resource is what an arrival takes of something there is only so much of (utilisation law, U = X·D; Denning and
 // Buzen 1978).
 type Resource struct {
-	Name   string  `json:"name"`   // "hottest key", "server CPU", "connections", "generator"
+	Name   string  `json:"name"`   // "hottest key", "server CPU", "clients", "connections", "generator"
 	Demand Range   `json:"demand"` // of one arrival, in seconds of one unit
 	Units  float64 `json:"units"`  // cores, connections; 0: nobody knows
 	Full   Range   `json:"full"`   // arrivals a second at which it is used up; 0: unknown

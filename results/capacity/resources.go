@@ -20,7 +20,11 @@ func (t *track) resources(occupies Range) (list []Resource) {
 		add("hottest key", Range{hottest * occupies.Low, hottest * occupies.Mid, hottest * occupies.High}, 1)
 	}
 	for name, busy := range map[string]func(*results.Record) (units, of float64){
-		"server CPU":  func(r *results.Record) (float64, float64) { return r.Limit().ServerCores, r.Limit().CoresOf },
+		"server CPU": func(r *results.Record) (float64, float64) { return r.Limit().ServerCores, r.Limit().CoresOf },
+		"clients": func(r *results.Record) (float64, float64) { // by their holds; as many as it takes, unless they are fixed
+			fixed := map[bool]int{true: r.Plan.Clients}[t.q.FixedClients]
+			return total(r.Latency[results.Hold]) / r.Elapsed.Seconds(), float64(fixed)
+		},
 		"connections": func(r *results.Record) (float64, float64) { return r.Requests(), float64(r.Bound.Pool) },
 		"generator": func(r *results.Record) (float64, float64) {
 			return r.Cost.ClientCPUUs / 1e6 * r.Throughput(), cmp.Or(r.Generator.Quota, float64(cmp.Or(r.Env.GOMAXPROCS, r.Env.CPUs)))

@@ -293,6 +293,10 @@ func TestFixedClients(t *testing.T) {
 	if a.Verdict != Sustains || slices.ContainsFunc(a.Candidates[0].Points, func(p Point) bool { return p.Left.Code != "" }) {
 		t.Errorf("%s: %+v", a.Verdict, a.Candidates[0])
 	}
+	r := a.Candidates[0].Resources
+	if i := slices.IndexFunc(r, func(r Resource) bool { return r.Name == "clients" }); i < 0 || !near(r[i].Full.Mid, 50/mm1.hold.Seconds(), 0.3) {
+		t.Errorf("%+v", r)
+	}
 }
 
 // TestBest: of an answer that nobody sustains what is asked for, the response is the best that there was at that level.
