@@ -39,14 +39,13 @@ func (t *T) afterUnknown(c, other *client, l *drivers.Lease, err error) {
 }
 
 // recovered waits until requests succeed again: many in a row, on many keys, because every broken connection of a pool
-// may fail one request before it is replaced. On a machine that stalls that many take long, so the limit applies to one
-// of them.
+// may fail one request before it is replaced. A client that waits twice as long after each attempt to connect, as kazoo
+// does, may make its next one only as long after the outage as that has lasted.
 func (t *T) recovered(clients ...*client) {
 	keys := make([]string, 32)
 	for i := range keys {
 		keys[i] = t.key()
 	}
-	succeeded := time.Now()
 	through := func() bool {
 		for _, key := range keys {
 			for _, c := range clients {
@@ -58,15 +57,13 @@ func (t *T) recovered(clients ...*client) {
 				if err != nil {
 					return false
 				}
-				succeeded = time.Now()
 			}
 		}
 		return true
 	}
 	const pause = 5 * time.Millisecond
 	for start := time.Now(); !through(); time.Sleep(pause) {
-		t.fatalIf(time.Since(succeeded) > slack || time.Since(start) > 4*slack || t.ctx.Err() != nil,
-			"requests did not get through again: none within %v, or not all within %v", slack, 4*slack)
+		t.fatalIf(time.Since(start) > 4*slack || t.ctx.Err() != nil, "requests did not get through again within %v", 4*slack)
 	}
 	time.Sleep(pause) // a majority of nodes has answered: the others, which have failed and are not waited for, may be behind
 }
